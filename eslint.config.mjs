@@ -1,0 +1,24 @@
+/**
+ * Promises only. Biome formats and lints everything else; its own promise rules miss a floating call into a driver or a
+ * Node builtin, and an async function given to a timer or put into an object whose type says `() => void`.
+ */
+import tseslint from "typescript-eslint";
+
+export default tseslint.config(
+  { ignores: ["**/node_modules/**", "**/dist/**", "**/coverage/**"] },
+  {
+    files: ["**/*.ts", "**/*.mjs"],
+    plugins: { "@typescript-eslint": tseslint.plugin },
+    languageOptions: {
+      parser: tseslint.parser,
+      parserOptions: { project: "./tsconfig.json", tsconfigRootDir: import.meta.dirname },
+    },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      "@typescript-eslint/await-thenable": "error",
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/no-misused-promises": "error",
+      "@typescript-eslint/return-await": ["error", "error-handling-correctness-only"],
+    },
+  },
+);

@@ -1,0 +1,17 @@
+/** Everything that can be said about the source without running it. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { root, runTogether } from "./steps.mjs";
+
+const folders = ["packages", "test", "bench"].filter((folder) => existsSync(join(root, folder)));
+
+const isGreen = await runTogether([
+  { name: "promises", command: "eslint --max-warnings 0 ." },
+  { name: "types", command: "tsc -p tsconfig.json" },
+  { name: "types, published", command: "tsc -p packages/sluice" },
+  { name: "import arrows", command: `depcruise --config .dependency-cruiser.mjs ${folders.join(" ")}` },
+  { name: "dead code", command: "knip --no-config-hints" },
+  { name: "format and lint", command: "biome ci --colors=off --error-on-warnings ." },
+]);
+
+process.exitCode = isGreen ? 0 : 1;

@@ -1,0 +1,25 @@
+/** The whole gate: check, build, the built package, then every suite. The suites' summary comes last. */
+import { spawnSync } from "node:child_process";
+import { root, runInOrder } from "./steps.mjs";
+
+/**
+ * Runs in the foreground, its output as it comes.
+ *
+ * @param {string} script
+ * @param {readonly string[]} args
+ */
+function run(script, args) {
+  const { status } = spawnSync(process.execPath, [script, ...args], { cwd: root, stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+run("scripts/check.mjs", []);
+
+const isPackaged = await runInOrder([
+  { name: "build", command: "npm run build" },
+  { name: "publint", command: "publint --strict packages/sluice" },
+  { name: "types, packed", command: "attw --pack packages/sluice --profile esm-only" },
+]);
+if (!isPackaged) process.exit(1);
+
+run("node_modules/vitest/vitest.mjs", ["run", ...process.argv.slice(2)]);

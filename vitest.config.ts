@@ -1,0 +1,23 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+import { TallyReporter } from "./scripts/tally-reporter.ts";
+
+const source = (path: string): string => fileURLToPath(new URL(`./packages/sluice/src/${path}`, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    // Suites run on the source; tsconfig.json has the same lines under "paths".
+    alias: [
+      { find: /^sluice$/, replacement: source("index.ts") },
+      { find: /^sluice\/sim$/, replacement: source("sim/index.ts") },
+    ],
+  },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
+    pool: "forks",
+    execArgv: ["--expose-gc"],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    reporters: ["default", new TallyReporter()],
+  },
+});
