@@ -1,0 +1,57 @@
+/**
+ * Every bound of what a caller may ask for, in one place, each with its reason.
+ *
+ * Validation reads these; the texts of errors.ts repeat them in words, and a test holds the two together.
+ */
+
+/** Limits and costs: 2^40, so that a cell's own count (≤ its limit) and sums over 8,192 owners stay exact in a double. */
+export const LIMIT_MAX: number = 2 ** 40;
+export const COST_MAX: number = 2 ** 40;
+
+/** Counts that come from other processes or regions: whatever is a safe integer. */
+export const COUNT_MAX: number = Number.MAX_SAFE_INTEGER;
+
+export const DURATION_MIN_MS = 1_000;
+export const DURATION_MAX_MS: number = 30 * 24 * 60 * 60 * 1_000;
+
+/** Workspace, namespace and identifier, in Unicode characters (code points). */
+export const PART_LENGTH_MAX = 512;
+
+/** Items of one batch: ten times the 100 that the HTTP API takes; the work of a batch is one uninterrupted turn. */
+export const BATCH_MAX = 1_000;
+
+export const CELLS_MAX_MIN = 1;
+/** 24 bits of an index entry name a slot, and 0 means empty: 2^24 - 1 slots, rounded down. */
+export const CELLS_MAX_MAX = 16_000_000;
+/** 2^20 keys: what a busy gateway sees within its longest common window; 144 MiB of address space, paid for as it fills. */
+export const CELLS_MAX_DEFAULT = 1_048_576;
+
+/** A sequence is kept in 32 bits: with the shortest window, wall time may run to (2^32 - 2) * 1 s, the year 2106. */
+export const WALL_MAX_MS: number = (2 ** 32 - 2) * DURATION_MIN_MS;
+
+/** Backward jumps up to this hold the clock; larger ones are followed (DESIGN.md section 7). */
+export const CLOCK_HOLD_MAX_MS = 5_000;
+
+export const REGION_LENGTH_MAX = 64;
+
+/** A flush must come several times within the shortest window, or nothing of it would be heard in time. */
+export const FLUSH_MIN_MS = 5;
+export const FLUSH_MAX_MS = 1_000;
+export const FLUSH_DEFAULT_MS = 50;
+
+/** Nobody waits longer than this for the origin (DESIGN.md section 5). */
+export const READ_TIMEOUT_MIN_MS = 1;
+export const READ_TIMEOUT_MAX_MS = 300;
+
+export const COMMANDS_PER_SECOND_MIN = 20;
+export const COMMANDS_PER_SECOND_MAX = 10_000_000;
+export const COMMANDS_PER_SECOND_DEFAULT = 20_000;
+
+/** Publish and import: from ten times a second to as rarely as the shortest window they serve. */
+export const ROUND_MIN_MS = 100;
+export const ROUND_DEFAULT_MS = 1_000;
+export const GLOBAL_DURATION_MIN_DEFAULT_MS = 60_000;
+export const ERROR_BUDGET_DEFAULT = 0.02;
+
+export const CLOSE_TIMEOUT_MAX_MS = 60_000;
+export const CLOSE_TIMEOUT_DEFAULT_MS = 5_000;

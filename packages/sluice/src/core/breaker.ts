@@ -1,0 +1,96 @@
+/**
+ * The breaker around a store: stops asking one that mostly fails, and finds out when it is back.
+ *
+ * Opens when at least half of at least 20 calls within 5 s failed: a ratio, so that a busy process does not give up over a
+ * handful, and an idle one not over two. Open for 1 s, then one probe; a probe that succeeds closes it, one that fails opens
+ * it again. The clock is an argument: it holds no timer.
+ */
+
+type State =
+  | { readonly kind: "closed" }
+  | { readonly kind: "open"; readonly untilMs: number }
+  /** One call is on its way; until `untilMs` nobody else asks. */
+  | { readonly kind: "probing"; readonly untilMs: number };
+
+const SPAN_MS = 5_000;
+const CALLS_MIN = 20;
+const FAILURES_MIN = 0.5;
+const OPEN_MS = 1_000;
+/** Outcomes are counted in tenths of the span, so that old ones leave in small steps and nothing is stored per call. */
+const SLICES = 10;
+const SLICE_MS = SPAN_MS / SLICES;
+
+export class Breaker {
+  #state: State = { kind: "closed" };
+  readonly #calls = new Float64Array(SLICES);
+  readonly #failures = new Float64Array(SLICES);
+  #slice = 0;
+  /** Times it opened. */
+  opened = 0;
+
+  get state(): "closed" | "open" | "probing" {
+    return this.#state.kind;
+  }
+
+  /** Whether a call would be let through now. Asks only: changes nothing. */
+  isOpen(nowMs: number): boolean {
+    return this.#state.kind !== "closed" && nowMs < this.#state.untilMs;
+  }
+
+  /** Takes permission for one call. After the open time it is given to one caller, the probe. */
+  admit(nowMs: number): boolean {
+    if (this.#state.kind === "closed") return true;
+    if (nowMs < this.#state.untilMs) return false;
+    this.#state = { kind: "probing", untilMs: nowMs + OPEN_MS };
+    return true;
+  }
+
+  succeeded(nowMs: number): void {
+    // A call that was let through before it opened says nothing about now.
+    if (this.#state.kind === "open") return;
+    if (this.#state.kind === "probing") {
+      this.#state = { kind: "closed" };
+      this.#calls.fill(0);
+      this.#failures.fill(0);
+    }
+    this.#advance(nowMs);
+    this.#calls[this.#slice % SLICES] = this.#calls[this.#slice % SLICES]! + 1;
+  }
+
+  failed(nowMs: number): void {
+    this.#advance(nowMs);
+    const at = this.#slice % SLICES;
+    this.#calls[at] = this.#calls[at]! + 1;
+    this.#failures[at] = this.#failures[at]! + 1;
+    if (this.#state.kind === "open") return;
+    const calls = sum(this.#calls);
+    const isBad = calls >= CALLS_MIN && sum(this.#failures) >= calls * FAILURES_MIN;
+    if (this.#state.kind === "probing" || isBad) {
+      this.#state = { kind: "open", untilMs: nowMs + OPEN_MS };
+      this.opened++;
+    }
+  }
+
+  /** Empties the slices that time has passed over. */
+  #advance(nowMs: number): void {
+    const slice = Math.floor(nowMs / SLICE_MS);
+    const passed = Math.min(SLICES, slice - this.#slice);
+    for (let i = 1; i <= passed; i++) {
+      const at = (this.#slice + i) % SLICES;
+      this.#calls[at] = 0;
+      this.#failures[at] = 0;
+    }
+    if (slice > this.#slice) this.#slice = slice;
+    // A jump over the whole span leaves every slice empty, whichever numbers they have now.
+    if (passed === SLICES) {
+      this.#calls.fill(0);
+      this.#failures.fill(0);
+    }
+  }
+}
+
+function sum(counts: Float64Array): number {
+  let total = 0;
+  for (const count of counts) total += count;
+  return total;
+}

@@ -1,0 +1,62 @@
+/**
+ * What a limiter tells whoever records its history: one event each time something is decided, learnt or sent.
+ *
+ * The simulator and tests with real servers record the same events; the checker (sim/) reads nothing else. Recording is
+ * off unless a `trace` is given, and then costs an object an event.
+ */
+
+/** Names a cell in a history: the encoded key and the number of the window. */
+interface CellEvent {
+  readonly key: string;
+  readonly sequence: number;
+  /** Both clocks as the process saw them. */
+  readonly wallMs: number;
+  readonly monoMs: number;
+}
+
+/** A request was decided. The counts are those the decision rests on, before its own cost was added. */
+export interface DecisionEvent extends CellEvent {
+  readonly kind: "decision";
+  readonly durationMs: number;
+  readonly limit: number;
+  readonly cost: number;
+  readonly success: boolean;
+  /** Whether the cost was added to `own`: an item of a failed batch may succeed and yet not count. */
+  readonly isCounted: boolean;
+  readonly reason: string;
+  readonly source: string;
+  readonly degraded: boolean;
+  readonly effective: number;
+  /** The current cell: its parts, and the previous cell's view. */
+  readonly own: number;
+  readonly others: number;
+  readonly foreign: number;
+  readonly previous: number;
+  /** The id under which the cost is counted; empty if nothing is. */
+  readonly writer: string;
+  /** The same for all items of one batch, 0 for a single request. */
+  readonly batch: number;
+}
+
+/** The origin answered a read or a raise of one cell, or failed to. */
+export interface OriginEvent extends CellEvent {
+  readonly kind: "read" | "raise";
+  readonly writer: string;
+  /** What was sent (raise); 0 for a read. */
+  readonly total: number;
+  /** When the call began, monotonic clock. */
+  readonly beganMs: number;
+  readonly isAnswered: boolean;
+  readonly sum: number;
+  readonly component: number;
+}
+
+/** A regional count was published, or a cell imported. */
+export interface GlobalEvent extends CellEvent {
+  readonly kind: "publish" | "import" | "denial" | "inflate";
+  /** publish: the regional count. import: the foreign sum. denial, inflate: the limit. */
+  readonly count: number;
+}
+
+export type TraceEvent = DecisionEvent | OriginEvent | GlobalEvent;
+export type Trace = (event: TraceEvent) => void;
