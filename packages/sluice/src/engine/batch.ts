@@ -1,0 +1,217 @@
+/**
+ * Batches: several requests, all counted or none.
+ *
+ * First every item is checked, then all are counted; nothing runs in between, so no transient state is ever visible.
+ * Items of one cell add up: an item is checked on top of the earlier items of its cell that fit. So a batch that succeeds
+ * answers what the same requests would have answered one after the other.
+ */
+import type { Sequence, Slot } from "../core/brands.ts";
+import { NONE } from "./cell-table.ts";
+import { type BatchDecision, type Decision, decision, type Source } from "./decision.ts";
+import type { Engine } from "./engine.ts";
+import type { ReadOutcome } from "./gate.ts";
+import type { Key } from "./key.ts";
+import type { Asked } from "./layers.ts";
+import { sequenceAt, windowEndMs } from "./sequence.ts";
+import { share } from "./sliding-window.ts";
+import { TALLY } from "./tally.ts";
+
+/** One validated request of a batch, its key hashed. Two items with equal hash and duration name the same cell. */
+export interface BatchItem {
+  readonly key: Key;
+  readonly h0: number;
+  readonly h1: number;
+  readonly h2: number;
+  readonly limit: number;
+  readonly cost: number;
+}
+
+/** What checking an item found. `effective` counts this item and the earlier ones of its cell. */
+interface Checked extends Asked {
+  readonly endMs: number;
+  /** The effective count before the batch. */
+  readonly before: number;
+  readonly fits: boolean;
+  readonly source: Source;
+}
+
+/** The items of a batch that fits whose cells must be read from the origin before it may be decided. */
+export type ReadsNeeded = readonly number[];
+
+/** Decides a batch. `reads` has what was read for its items, in their order, if anything was. */
+export function decideBatch(
+  engine: Engine,
+  items: readonly BatchItem[],
+  reads: readonly (ReadOutcome | null)[],
+): BatchDecision | ReadsNeeded {
+  const nowMs = engine.clock.nowMs();
+  const checked: Checked[] = [];
+  items.forEach((item, i) => {
+    checked.push(check(engine, item, checked, nowMs, reads[i] ?? null));
+  });
+  engine.beginTick();
+  if (!checked.every(({ fits }) => fits)) return refuseAll(engine, checked, noItems);
+  const verdicts = checked.map((one, i) => engine.layers?.judge(one, reads[i] ?? null) ?? "proceed");
+  if (verdicts.includes("read")) return verdicts.flatMap((verdict, i) => (verdict === "read" ? [i] : []));
+  return count(engine, checked, (i) => verdicts[i] === "degraded", nowMs);
+}
+
+const noItems: ReadonlySet<number> = new Set();
+
+function check(
+  engine: Engine,
+  item: BatchItem,
+  earlier: readonly Checked[],
+  nowMs: number,
+  read: ReadOutcome | null,
+): Checked {
+  const { key, h0, h1, h2, limit, cost } = item;
+  const { durationMs } = key;
+  const sequence = sequenceAt(nowMs, durationMs);
+  const endMs = windowEndMs(sequence, durationMs);
+  const slot = engine.table.find(h0, h1, h2, durationMs);
+  let current = 0;
+  let previous = 0;
+  if (slot !== NONE) {
+    current = engine.table.view(slot, sequence);
+    previous = engine.table.view(slot, (sequence - 1) as Sequence);
+  } else if (read !== null && read.sequence === sequence) {
+    current = read.current;
+    previous = read.previous;
+  }
+  const before = current + share(previous, endMs - nowMs, durationMs);
+  let effective = before + cost;
+  for (const one of earlier) if (one.fits && isSameCell(one, item)) effective += one.cost;
+  const source = read?.isOk === true ? "origin" : "local";
+  const fits = effective <= limit;
+  return {
+    key,
+    h0,
+    h1,
+    h2,
+    limit,
+    cost,
+    slot,
+    sequence,
+    nowMs,
+    current,
+    previous,
+    effective,
+    endMs,
+    before,
+    fits,
+    source,
+  };
+}
+
+export function isSameCell(a: BatchItem, b: BatchItem): boolean {
+  return a.h0 === b.h0 && a.h1 === b.h1 && a.h2 === b.h2 && a.key.durationMs === b.key.durationMs;
+}
+
+/** The answers of a batch that failed: nothing was spent. `unrecorded` are the items without a place in the table. */
+function refuseAll(engine: Engine, checked: readonly Checked[], unrecorded: ReadonlySet<number>): BatchDecision {
+  const decisions = checked.map((one, i) => {
+    const { limit, effective, endMs, source, slot } = one;
+    const answer = unrecorded.has(i) ? engine.unrecorded(limit, effective, endMs, source) : refuse(engine, one);
+    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, false, engine.tick);
+    return answer;
+  });
+  return { success: false, decisions };
+}
+
+function refuse(engine: Engine, one: Checked): Decision {
+  const { limit, endMs, before, effective, current, previous, sequence, key, source } = one;
+  if (one.fits) {
+    engine.tally.add(TALLY.deniedBatch);
+    return decision(true, limit, limit - before, endMs, before, "batch", source, false);
+  }
+  // What must fit is this item and the earlier ones of its cell together.
+  return engine.deny(current, previous, effective, limit, effective - before, sequence, key.durationMs, source);
+}
+
+/** Counts every item. Slots come first: with `whenFull: "deny"` an item without one refuses the batch. */
+function count(
+  engine: Engine,
+  checked: readonly Checked[],
+  isDegraded: (i: number) => boolean,
+  nowMs: number,
+): BatchDecision {
+  const { layers, table } = engine;
+  const before = checked.map((one) => layers?.basis(one) ?? null);
+  holdSlots(engine, checked);
+  if (engine.whenFull === "deny") {
+    // Whether there is room is known before anybody is evicted for it.
+    const beyond = itemsBeyondRoom(engine, checked);
+    if (beyond.size > 0) return refuseAll(engine, checked, beyond);
+  }
+  const claimed = new Set<Slot>();
+  const slots = placeAll(engine, checked, nowMs, claimed);
+  const without = new Set(checked.flatMap(({ cost }, i) => (cost > 0 && slots[i] === NONE ? [i] : [])));
+  const decisions = checked.map((one, i) => {
+    const { limit, cost, effective, endMs, sequence, source } = one;
+    const slot = cost > 0 ? slots[i]! : one.slot;
+    if (!without.has(i)) engine.tally.add(TALLY.allowed);
+    if (isDegraded(i)) engine.tally.add(TALLY.degraded);
+    const answer = without.has(i)
+      ? engine.unrecorded(limit, effective, endMs, source)
+      : decision(true, limit, limit - effective, endMs, effective, "allowed", source, isDegraded(i));
+    const isCounted = cost > 0 && !without.has(i);
+    // What the items of one cell rest on grows from one to the next, as if they came one after the other.
+    const wasGivenUp = one.slot !== NONE && claimed.has(slot);
+    const basis = wasGivenUp ? before[i]! : (layers?.basis({ ...one, slot }) ?? null);
+    layers?.decided(one, basis, slot, answer, isCounted, engine.tick);
+    if (isCounted) {
+      table.accept(slot, sequence, cost, limit);
+      layers?.accepted(slot);
+    }
+    return answer;
+  });
+  return { success: true, decisions };
+}
+
+/**
+ * Makes the slots of costing items current and touches them: making room for one item must neither evict nor sweep away
+ * another's. A slot of a later window is given up where it cannot be turned back.
+ */
+function holdSlots(engine: Engine, checked: readonly Checked[]): void {
+  const { table, layers } = engine;
+  for (const { slot, sequence, cost } of checked) {
+    if (slot === NONE || cost === 0 || table.isFree(slot)) continue;
+    if (layers?.mustGiveUp === true && table.sequence(slot) > sequence) {
+      engine.release(slot, false);
+      continue;
+    }
+    table.rotate(slot, sequence);
+    engine.touch(slot);
+  }
+}
+
+/** The items whose new keys come after as many as the table has room for. */
+function itemsBeyondRoom(engine: Engine, checked: readonly Checked[]): ReadonlySet<number> {
+  const beyond = new Set<number>();
+  const keys: BatchItem[] = [];
+  const room = engine.roomInTick(checked.length);
+  checked.forEach((item, i) => {
+    const { h0, h1, h2, key, cost } = item;
+    if (cost === 0 || keys.some((one) => isSameCell(one, item))) return;
+    if (engine.table.find(h0, h1, h2, key.durationMs) !== NONE) return;
+    if (keys.length < room) keys.push(item);
+    else beyond.add(i);
+  });
+  return beyond;
+}
+
+/** A slot for every item with a cost, NONE where the table is full. New ones are also put into `claimed`. */
+function placeAll(engine: Engine, checked: readonly Checked[], nowMs: number, claimed: Set<Slot>): Slot[] {
+  const { table, layers } = engine;
+  return checked.map(({ h0, h1, h2, key, sequence, cost }) => {
+    if (cost === 0) return NONE;
+    const found = table.find(h0, h1, h2, key.durationMs);
+    if (found !== NONE) return found;
+    const slot = engine.claimInTick(h0, h1, h2, key.durationMs, sequence, nowMs);
+    if (slot === NONE) return NONE;
+    claimed.add(slot);
+    layers?.claimed(slot, key);
+    return slot;
+  });
+}

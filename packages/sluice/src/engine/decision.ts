@@ -1,0 +1,72 @@
+/** The answer to one request: a value, never an exception. */
+
+/**
+ * Why a decision is what it is.
+ *
+ * - `allowed`: it fits, and its cost was counted
+ * - `limit`: denied, the window is too full for this cost
+ * - `cost`: denied, the cost (in a batch: with the earlier items of its cell) is above the limit and never fits
+ * - `batch`: it fits by itself, but another item of its batch does not: nothing was counted
+ * - `full`: the cell table had no room for a record, and `whenFull` decided
+ */
+export type Reason = "allowed" | "limit" | "cost" | "batch" | "full";
+
+/** Where the counts came from: this process's memory alone, or a read of the origin made for this request. */
+export type Source = "local" | "origin";
+
+export interface Decision {
+  readonly success: boolean;
+  readonly limit: number;
+  /** What is left after this request: `limit - current`, never below 0. */
+  readonly remaining: number;
+  /**
+   * Unix milliseconds. Allowed: the end of the current window. Denied: the earliest moment at which this same cost would
+   * fit if nothing else arrived; for a cost above the limit, which never fits, the end of the current window.
+   */
+  readonly reset: number;
+  /** The effective count: the current window, the previous one's share, and the cost of this request. */
+  readonly current: number;
+  readonly reason: Reason;
+  readonly source: Source;
+  /** Decided without information the rules asked for: a store was away, or the cell table was full. */
+  readonly degraded: boolean;
+}
+
+export interface BatchDecision {
+  /** True: every item fits and all were counted. False: none was counted. */
+  readonly success: boolean;
+  /** One a request, in order. An item's `success` says whether it fits on top of the earlier items of its cell that fit. */
+  readonly decisions: readonly Decision[];
+}
+
+/** All decisions are made here, so that they share one hidden class. */
+export function decision(
+  success: boolean,
+  limit: number,
+  remaining: number,
+  reset: number,
+  current: number,
+  reason: Reason,
+  source: Source,
+  degraded: boolean,
+): Decision {
+  return {
+    success,
+    limit: small(limit),
+    remaining: small(remaining),
+    reset,
+    current: small(current),
+    reason,
+    source,
+    degraded,
+  };
+}
+
+/**
+ * A number that came from a typed array, as a small integer if it is one: stored as they come, doubles would make the
+ * fields of every decision boxed ones, two more objects each.
+ */
+function small(count: number): number {
+  const int = count | 0;
+  return int === count ? int : count;
+}

@@ -1,0 +1,33 @@
+/**
+ * The gate: how the regional layer has its say in a decision without the engine knowing about it.
+ *
+ * The engine asks only when the answer from memory would be "allow": counts only grow, so no read could turn a denial
+ * into an allow.
+ */
+import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
+
+/**
+ * - `proceed`: what memory holds is as young as the rules ask
+ * - `read`: the origin must be read first
+ * - `degraded`: it should be, but the origin is away: decide from memory, and say so
+ */
+export type Verdict = "proceed" | "read" | "degraded";
+
+export interface Gate {
+  verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict;
+  /** Whether a read begun at `beganMs` still suffices: it is not too old, and nothing was denied since. */
+  suffices(slot: Slot, beganMs: number, durationMs: DurationMs): boolean;
+  /** The window was too full for a request of this slot's key. */
+  denied(slot: Slot, durationMs: DurationMs): void;
+}
+
+/** What a read of the origin brought, for the decision that waited for it. */
+export interface ReadOutcome {
+  readonly isOk: boolean;
+  /** Monotonic clock. */
+  readonly beganMs: number;
+  /** The sums of the two cells, for a key that has no slot (a peek makes none). */
+  readonly sequence: Sequence;
+  readonly current: number;
+  readonly previous: number;
+}

@@ -1,0 +1,89 @@
+/** Explains a key without counting, creating or refreshing anything: what a decision would be made from right now. */
+import type { Sequence } from "../core/brands.ts";
+import { NONE } from "./cell-table.ts";
+import type { Engine } from "./engine.ts";
+import type { Scope } from "./scope.ts";
+import { sequenceAt, windowEndMs, windowStartMs } from "./sequence.ts";
+import { share } from "./sliding-window.ts";
+
+/** One cell as this process sees it. */
+export interface CellInspection {
+  readonly sequence: number;
+  /** The window, Unix milliseconds: from its start up to, but not including, its end. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly own: number;
+  readonly others: number;
+  readonly foreign: number;
+  /** own + others + foreign. */
+  readonly view: number;
+  /** What the origin and the global counters have confirmed of it. */
+  readonly replayed: number;
+  readonly published: number;
+}
+
+export interface Inspection {
+  readonly workspace: string;
+  readonly namespace: string;
+  readonly identifier: string;
+  readonly durationMs: number;
+  /** Whether this process holds a record of the key at all. */
+  readonly isKnown: boolean;
+  readonly current: CellInspection;
+  readonly previous: CellInspection;
+  /** The share of the previous window that still overlaps: `leftMs / durationMs`. */
+  readonly weight: number;
+  readonly leftMs: number;
+  /** What the previous cell contributes: `floor(previous.view * leftMs / durationMs)`. */
+  readonly previousShare: number;
+  /** current.view + previousShare: the effective count of a request of cost 0. */
+  readonly effective: number;
+  /** The limit that was asked about, or else the lowest that allowed something in the key's last window; else null. */
+  readonly limit: number | null;
+  /** The largest cost that would be allowed now; null without a limit. */
+  readonly remaining: number | null;
+}
+
+export function inspect(engine: Engine, scope: Scope, identifier: string, limitGiven: number | undefined): Inspection {
+  engine.locate(scope, identifier);
+  const { h0, h1, h2 } = engine.hash;
+  const { workspace, namespace, durationMs } = scope;
+  const nowMs = engine.clock.nowMs();
+  const sequence = sequenceAt(nowMs, durationMs);
+  const { table } = engine;
+  const slot = table.find(h0, h1, h2, durationMs);
+  const isKnown = slot !== NONE;
+  const cell = (at: Sequence): CellInspection => ({
+    sequence: at,
+    startMs: windowStartMs(at, durationMs),
+    endMs: windowEndMs(at, durationMs),
+    own: isKnown ? table.own(slot, at) : 0,
+    others: isKnown ? table.others(slot, at) : 0,
+    foreign: isKnown ? table.foreign(slot, at) : 0,
+    view: isKnown ? table.view(slot, at) : 0,
+    replayed: isKnown ? table.replayed(slot, at) : 0,
+    published: isKnown ? table.published(slot, at) : 0,
+  });
+  const current = cell(sequence);
+  const previous = cell((sequence - 1) as Sequence);
+  const leftMs = current.endMs - nowMs;
+  const previousShare = share(previous.view, leftMs, durationMs);
+  const effective = current.view + previousShare;
+  const limitLow = isKnown ? table.limitLow(slot) : Number.POSITIVE_INFINITY;
+  const limit = limitGiven ?? (limitLow === Number.POSITIVE_INFINITY ? null : limitLow);
+  return {
+    workspace,
+    namespace,
+    identifier,
+    durationMs,
+    isKnown,
+    current,
+    previous,
+    weight: leftMs / durationMs,
+    leftMs,
+    previousShare,
+    effective,
+    limit,
+    remaining: limit === null ? null : Math.max(0, limit - effective),
+  };
+}

@@ -1,0 +1,151 @@
+/**
+ * A decision where layers are attached: the same arithmetic, with the gate before an allow and the ledger behind it.
+ *
+ * The engine has looked and computed; nothing runs between that and what happens here.
+ */
+import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
+import type { Trace } from "../core/trace.ts";
+import { NONE } from "./cell-table.ts";
+import { type Decision, decision } from "./decision.ts";
+import { type Basis, basisOf, decisionEvent } from "./decision-event.ts";
+import type { Engine } from "./engine.ts";
+import type { Gate, ReadOutcome, Verdict } from "./gate.ts";
+import { encodeKey, type Key } from "./key.ts";
+import type { Asked, Layers } from "./layers.ts";
+import type { Ledger } from "./ledger.ts";
+import { windowEndMs } from "./sequence.ts";
+import { TALLY } from "./tally.ts";
+
+/** A request met a full window: what the denial channel may tell the other regions. */
+export type DenialListener = (slot: Slot, sequence: Sequence, durationMs: DurationMs, limit: number) => void;
+
+/** What may stand above an engine. */
+export interface LayerParts {
+  readonly ledger: Ledger;
+  readonly gate: Gate | null;
+  readonly onDenial: DenialListener | null;
+  readonly trace: Trace | null;
+}
+
+export class LayeredDecision implements Layers {
+  readonly #engine: Engine;
+  readonly #parts: LayerParts;
+
+  constructor(engine: Engine, parts: LayerParts) {
+    this.#engine = engine;
+    this.#parts = parts;
+  }
+
+  get mustGiveUp(): boolean {
+    return this.#parts.gate !== null;
+  }
+
+  isReady(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): boolean {
+    const { gate, trace } = this.#parts;
+    if (trace !== null || this.#engine.table.sequence(slot) !== sequence) return false;
+    return gate === null || gate.verdict(slot, sequence, nowMs, durationMs) === "proceed";
+  }
+
+  decide(asked: Asked, read: ReadOutcome | null): Decision | null {
+    const engine = this.#engine;
+    const { key, limit, cost, sequence, current, previous, effective, slot } = asked;
+    const { durationMs } = key;
+    const source = read?.isOk === true ? "origin" : "local";
+    const basis = this.basis(asked);
+    if (effective > limit) {
+      const denial = engine.deny(current, previous, effective, limit, cost, sequence, durationMs, source);
+      this.decided(asked, basis, slot, denial, false, 0);
+      return denial;
+    }
+    const verdict = this.judge(asked, read);
+    if (verdict === "read") return null;
+    const degraded = verdict === "degraded";
+    if (degraded) engine.tally.add(TALLY.degraded);
+    const endMs = windowEndMs(sequence, durationMs);
+    const place = cost > 0 ? this.place(asked) : slot;
+    if (cost > 0 && place === NONE) {
+      const answer = engine.unrecorded(limit, effective, endMs, source);
+      this.decided(asked, basis, NONE, answer, false, 0);
+      return answer;
+    }
+    engine.tally.add(TALLY.allowed);
+    const answer = decision(true, limit, limit - effective, endMs, effective, "allowed", source, degraded);
+    this.decided(asked, basis, place, answer, cost > 0, 0);
+    if (cost > 0) {
+      engine.table.accept(place, sequence, cost, limit);
+      this.accepted(place);
+    }
+    return answer;
+  }
+
+  basis({ slot, sequence }: Asked): Basis | null {
+    return this.#parts.trace === null ? null : basisOf(this.#engine.table, slot, sequence);
+  }
+
+  /**
+   * A read that was made for this request counts, unless it failed, or began before the key's last denial. One of a window
+   * that has ended meanwhile says nothing of the new one.
+   */
+  judge({ slot, sequence, nowMs, key }: Asked, read: ReadOutcome | null): Verdict {
+    const { gate } = this.#parts;
+    if (gate === null) return "proceed";
+    if (read !== null && !read.isOk) return "degraded";
+    if (read === null || read.sequence !== sequence) return gate.verdict(slot, sequence, nowMs, key.durationMs);
+    return gate.suffices(slot, read.beganMs, key.durationMs) ? "proceed" : "read";
+  }
+
+  place({ key, h0, h1, h2, slot, sequence, nowMs }: Asked): Slot {
+    const engine = this.#engine;
+    if (slot !== NONE) {
+      if (engine.table.sequence(slot) <= sequence || !this.mustGiveUp) return slot;
+      // A slot of a later window, after a clock that was followed back. With an origin it cannot be turned back as in a
+      // bare engine: what it counted is known there under its writer id, and must not be counted from zero again.
+      engine.release(slot, false);
+    }
+    const place = engine.claim(h0, h1, h2, key.durationMs, sequence, nowMs);
+    if (place !== NONE) this.claimed(place, key);
+    return place;
+  }
+
+  claimed(slot: Slot, key: Key): void {
+    this.#parts.ledger.claimed(slot, key);
+  }
+
+  accepted(slot: Slot): void {
+    this.#parts.ledger.accepted(slot);
+  }
+
+  released(slot: Slot, isOver: boolean): void {
+    this.#parts.ledger.released(slot, isOver);
+  }
+
+  isPinned(slot: Slot): boolean {
+    return this.#parts.ledger.isPinned(slot);
+  }
+
+  /** A full window makes its key strict, and may be passed on to the other regions; a history hears everything. */
+  decided(asked: Asked, basis: Basis | null, slot: Slot, answer: Decision, isCounted: boolean, batch: number): void {
+    const { gate, onDenial, trace, ledger } = this.#parts;
+    const { key, sequence, nowMs, previous, cost } = asked;
+    const { durationMs } = key;
+    if (answer.reason === "limit" && slot !== NONE) {
+      gate?.denied(slot, durationMs);
+      onDenial?.(slot, sequence, durationMs, answer.limit);
+    }
+    if (trace === null || basis === null) return;
+    const writer = isCounted ? (ledger.name(slot)?.writer ?? "") : "";
+    const clocks = { wallMs: nowMs, monoMs: this.#engine.clock.monoMs() };
+    const place = {
+      key: encodeKey(key),
+      writer,
+      sequence,
+      durationMs,
+      ...clocks,
+      previous,
+      cost,
+      isCounted,
+      batch,
+    };
+    trace(decisionEvent(place, basis, answer));
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * What an engine sees of the layers above it.
+ *
+ * A bare engine has none, and its decision path pays one comparison for the possibility. The one implementation is
+ * layered-decision.ts.
+ */
+import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
+import type { Decision } from "./decision.ts";
+import type { Basis } from "./decision-event.ts";
+import type { ReadOutcome, Verdict } from "./gate.ts";
+import type { Key } from "./key.ts";
+
+/** A request with what the engine found for it. */
+export interface Asked {
+  readonly key: Key;
+  readonly h0: number;
+  readonly h1: number;
+  readonly h2: number;
+  readonly limit: number;
+  readonly cost: number;
+  readonly slot: Slot;
+  readonly sequence: Sequence;
+  readonly nowMs: number;
+  /** The views of the two cells, and the effective count with the cost. */
+  readonly current: number;
+  readonly previous: number;
+  readonly effective: number;
+}
+
+export interface Layers {
+  /** Whether a cost that fits may be added to this slot at once: its window is the slot's own, and nobody has a say in it. */
+  isReady(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): boolean;
+  /** Decides what the engine has looked up. Null: the origin must be read first. */
+  decide(asked: Asked, read: ReadOutcome | null): Decision | null;
+  /** Whether a request that fits may be decided now. */
+  judge(asked: Asked, read: ReadOutcome | null): Verdict;
+  /** The slot to count in: the key's own, or a new one. NONE if the table is full. */
+  place(asked: Asked): Slot;
+  /** Whether a slot of a later window must be given up rather than turned back. */
+  readonly mustGiveUp: boolean;
+  /** A slot was claimed for this key. */
+  claimed(slot: Slot, key: Key): void;
+  /** Cost was added to a slot. */
+  accepted(slot: Slot): void;
+  /** A slot is about to be released. `isOver`: because its cells have expired. */
+  released(slot: Slot, isOver: boolean): void;
+  isPinned(slot: Slot): boolean;
+  /** What a decision on these findings rests on, if a history is kept: asked before anything is claimed for it. */
+  basis(asked: Asked): Basis | null;
+  /** A decision was made; what it counts has not been added yet. `batch` is 0 for a single request. */
+  decided(asked: Asked, basis: Basis | null, slot: Slot, answer: Decision, isCounted: boolean, batch: number): void;
+}

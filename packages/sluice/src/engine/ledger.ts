@@ -1,0 +1,171 @@
+/**
+ * The ledger: what the layers above need to know about slots, kept only where there are such layers.
+ *
+ * For every key with a slot it keeps the name (a layer must be able to say which cell it speaks of, also of a cell that
+ * nobody has asked about for a while), the writer id under which its cost is counted, and two marks: unreplayed and
+ * unpublished. A slot that is unreplayed is pinned: its counts exist nowhere else.
+ *
+ * Invariant: a writer id never counts a cell twice from zero. A key that was evicted and is seen again has a fresh slot, and
+ * a smaller total under the old id would be hidden by `max`; so after an eviction, new slots count under a new id.
+ */
+import type { Sequence, Slot } from "../core/brands.ts";
+import type { Random } from "../core/clock.ts";
+import { detach } from "../core/part.ts";
+import type { CellTable } from "./cell-table.ts";
+import { encodeKey, type Key } from "./key.ts";
+import { cellExpiryMs } from "./sequence.ts";
+
+/** A slot's key, from its claim to its release: another claim of the same slot has another name object. */
+export interface SlotName {
+  readonly key: Key;
+  /** The encoded key: the name that processes share. */
+  readonly text: string;
+  /** The component that this slot's cost is counted under. */
+  readonly writer: string;
+}
+
+/** A total that still has to reach the origin, of a cell without a slot. */
+export interface Orphan {
+  readonly key: string;
+  readonly sequence: number;
+  readonly writer: string;
+  readonly total: number;
+  /** How much of it the origin had not confirmed. */
+  readonly unconfirmed: number;
+  readonly expiresAtMs: number;
+}
+
+/** Orphans beyond this are given up, oldest first: a clock that is set back again and again must not fill the memory. */
+const ORPHANS_MAX = 100_000;
+
+const UNREPLAYED = 1;
+const UNPUBLISHED = 2;
+
+export class Ledger {
+  /** This life of the process: 64 random bits. */
+  readonly incarnation: string;
+  /** Slots with cost that the origin has not confirmed, oldest first. */
+  readonly unreplayed: Set<Slot> = new Set();
+  /** Slots whose regional count has risen since it was last published. */
+  readonly unpublished: Set<Slot> = new Set();
+  /** Unpublished slots whose row is missing or too low in the global store, though it was published. */
+  readonly unseen: Set<Slot> = new Set();
+  /** Totals of slots that are gone though the origin had not confirmed them: after a clock that was followed back. */
+  readonly orphans: Orphan[] = [];
+  readonly #table: CellTable;
+  readonly #replays: boolean;
+  readonly #publishes: boolean;
+  readonly #marks: Uint8Array;
+  readonly #names: (SlotName | undefined)[] = [];
+  #generation = 0;
+  #hasEvicted = false;
+  #writer: string;
+
+  constructor(table: CellTable, random: Random, layers: { readonly replays: boolean; readonly publishes: boolean }) {
+    this.#table = table;
+    this.#replays = layers.replays;
+    this.#publishes = layers.publishes;
+    this.#marks = new Uint8Array(table.capacity);
+    const word = () => random.uint32().toString(16).padStart(8, "0");
+    this.incarnation = word() + word();
+    this.#writer = this.incarnation;
+  }
+
+  name(slot: Slot): SlotName | undefined {
+    return this.#names[slot];
+  }
+
+  isPinned(slot: Slot): boolean {
+    return (this.#marks[slot]! & UNREPLAYED) !== 0;
+  }
+
+  /** From the next claim on, slots count under a new writer id: what was counted may be forgotten here, not elsewhere. */
+  renewWriter(): void {
+    this.#hasEvicted = true;
+  }
+
+  claimed(slot: Slot, key: Key): void {
+    if (this.#hasEvicted) {
+      this.#hasEvicted = false;
+      this.#generation++;
+      this.#writer = `${this.incarnation}.${this.#generation}`;
+    }
+    const { workspace, namespace, identifier, durationMs } = key;
+    const kept = {
+      workspace: detach(workspace),
+      namespace: detach(namespace),
+      identifier: detach(identifier),
+      durationMs,
+    };
+    this.#names[slot] = { key: kept, text: detach(encodeKey(kept)), writer: this.#writer };
+  }
+
+  /** The slot is about to be released. `isOver`: because its cells have expired and matter no more. */
+  released(slot: Slot, isOver: boolean): void {
+    const sequence = this.#table.sequence(slot);
+    const hadOwn = this.#table.own(slot, sequence) + this.#table.own(slot, (sequence - 1) as Sequence) > 0;
+    if (!isOver && hadOwn) this.#hasEvicted = true;
+    if (!isOver && this.isPinned(slot)) this.#orphan(slot, sequence);
+    this.#marks[slot] = 0;
+    this.unreplayed.delete(slot);
+    this.unpublished.delete(slot);
+    this.unseen.delete(slot);
+    this.#names[slot] = undefined;
+  }
+
+  /** Cost was added to the slot. */
+  accepted(slot: Slot): void {
+    if (this.#replays) this.markUnreplayed(slot);
+    this.regionalRose(slot);
+  }
+
+  markUnreplayed(slot: Slot): void {
+    const marks = this.#marks[slot]!;
+    if ((marks & UNREPLAYED) !== 0) return;
+    this.#marks[slot] = marks | UNREPLAYED;
+    this.unreplayed.add(slot);
+  }
+
+  markReplayed(slot: Slot): void {
+    this.#marks[slot] = this.#marks[slot]! & ~UNREPLAYED;
+    this.unreplayed.delete(slot);
+  }
+
+  regionalRose(slot: Slot): void {
+    const marks = this.#marks[slot]!;
+    if (!this.#publishes || (marks & UNPUBLISHED) !== 0) return;
+    this.#marks[slot] = marks | UNPUBLISHED;
+    this.unpublished.add(slot);
+  }
+
+  /** What was published of the slot is not in the global store: it must be sent again. */
+  markUnseen(slot: Slot): void {
+    this.unseen.add(slot);
+    this.regionalRose(slot);
+  }
+
+  markPublished(slot: Slot): void {
+    this.unseen.delete(slot);
+    this.#marks[slot] = this.#marks[slot]! & ~UNPUBLISHED;
+    this.unpublished.delete(slot);
+  }
+
+  /** Forgets orphans whose cells have expired. */
+  dropOrphans(wallMs: number): void {
+    const live = this.orphans.filter(({ expiresAtMs }) => expiresAtMs > wallMs);
+    if (live.length < this.orphans.length) this.orphans.splice(0, this.orphans.length, ...live);
+  }
+
+  #orphan(slot: Slot, sequence: Sequence): void {
+    const name = this.#names[slot];
+    if (name === undefined) return;
+    for (const at of [sequence, (sequence - 1) as Sequence]) {
+      const total = this.#table.own(slot, at);
+      const unconfirmed = total - this.#table.replayed(slot, at);
+      if (unconfirmed <= 0) continue;
+      const expiresAtMs = cellExpiryMs(at, name.key.durationMs);
+      this.orphans.push({ key: name.text, sequence: at, writer: name.writer, total, unconfirmed, expiresAtMs });
+    }
+    if (this.orphans.length > ORPHANS_MAX) this.orphans.splice(0, this.orphans.length - ORPHANS_MAX);
+  }
+}
