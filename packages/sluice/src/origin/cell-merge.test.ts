@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import type { Sequence } from "../core/brands.ts";
+import { CellMerge } from "./cell-merge.ts";
+
+const MINUTE_MS = 60_000;
+const FRESH_MS = 3_000;
+const NOTHING = { sum: 0, component: 0 };
+
+function setUp(cellsMax = 8) {
+  const world = new LayeredEngine(cellsMax);
+  const merge = new CellMerge(world.engine, world.ledger);
+  const { table } = world.engine;
+  /** Whose component a read of the key would ask for. */
+  const writerOf = (): string => (world.find() < 0 ? "" : world.ledger.name(world.slot())!.writer);
+  const read = (
+    sum: number,
+    component = 0,
+    options: { readonly beganMs?: number; readonly mayClaim?: boolean } = {},
+  ) => {
+    const { beganMs = world.time.monoMs, mayClaim = true } = options;
+    const writer = writerOf();
+    return merge.applyRead(world.key(), world.sequence, writer, { sum, component }, NOTHING, beganMs, mayClaim);
+  };
+  const cell = (at: Sequence = world.sequence) => {
+    const slot = world.slot();
+    return { own: table.own(slot, at), others: table.others(slot, at), fresh: table.freshUntilMs(slot, at) };
+  };
+  return { world, merge, table, writerOf, read, cell };
+}
+
+describe("cell merge", () => {
+  test("others are the sum without this slot's own component, by max", () => {
+    const { world, read, cell } = setUp();
+    world.accept("a", 3);
+    read(10, 3);
+    expect(cell()).toMatchObject({ own: 3, others: 7 });
+    read(8, 3);
+    expect(cell()).toMatchObject({ own: 3, others: 7 });
+  });
+
+  test("cost that the origin has not heard of yet is not counted twice", () => {
+    const { world, read, cell } = setUp();
+    world.accept("a", 5);
+    read(9, 2);
+    expect(cell()).toMatchObject({ own: 5, others: 7 });
+  });
+
+  test("a cell is fresh from the moment the call began, not from its answer", () => {
+    const { world, read, cell } = setUp();
+    const beganMs = world.time.monoMs;
+    world.time.pass(250);
+    read(1, 0, { beganMs });
+    expect(cell().fresh).toBe(beganMs + FRESH_MS);
+    expect(cell(world.previous).fresh).toBe(beganMs + FRESH_MS);
+  });
+
+  test("an answer that was overtaken by a younger one makes nothing less fresh", () => {
+    const { world, read, cell } = setUp();
+    const beganMs = world.time.monoMs;
+    world.time.pass(1_000);
+    read(5);
+    read(4, 0, { beganMs });
+    expect(cell()).toMatchObject({ others: 5, fresh: beganMs + 1_000 + FRESH_MS });
+  });
+
+  test("a key without a slot gets one that knows the sum, unless it was peeked at", () => {
+    const { world, read, cell } = setUp();
+    expect(read(6, 0, { mayClaim: false })).toBe(true);
+    expect(world.find()).toBeLessThan(0);
+    expect(read(6)).toBe(true);
+    expect(cell()).toMatchObject({ own: 0, others: 6 });
+  });
+
+  test("a slot that came while the read was under way learns a lower bound, and is not fresh", () => {
+    const { world, merge, writerOf, cell } = setUp();
+    const writer = writerOf();
+    world.accept("a", 4);
+    const isOk = merge.applyRead(world.key(), world.sequence, writer, { sum: 9, component: 0 }, NOTHING, 5, true);
+    expect([isOk, cell()]).toEqual([false, { own: 4, others: 5, fresh: 0 }]);
+  });
+
+  test("a slot that was evicted while the read was under way: all of the sum is somebody else's", () => {
+    const { world, merge, writerOf, cell } = setUp(1);
+    world.accept("a", 9);
+    const writer = writerOf();
+    world.ledger.markReplayed(world.slot());
+    world.accept("b");
+    world.ledger.markReplayed(world.slot("b"));
+    const answer = { sum: 9, component: 9 };
+    expect(merge.applyRead(world.key(), world.sequence, writer, answer, NOTHING, world.time.monoMs, true)).toBe(true);
+    expect(cell()).toMatchObject({ own: 0, others: 9 });
+  });
+
+  test("an answer of a window that has ended merges into what is the previous one now", () => {
+    const { world, merge, writerOf, cell } = setUp();
+    world.accept("a", 1);
+    const { sequence } = world;
+    const beganMs = world.time.monoMs;
+    const writer = writerOf();
+    world.time.pass(MINUTE_MS);
+    world.accept("a", 1);
+    merge.applyRead(world.key(), sequence, writer, { sum: 8, component: 1 }, NOTHING, beganMs, true);
+    expect([cell().others, cell(sequence).others]).toEqual([0, 7]);
+  });
+
+  test("a component below what was confirmed makes the cell unreplayed again", () => {
+    const { world, merge, table, read } = setUp();
+    world.accept("a", 5);
+    const slot = world.slot();
+    table.raiseReplayed(slot, world.sequence, 5);
+    world.ledger.markReplayed(slot);
+    read(2, 2);
+    expect([table.replayed(slot, world.sequence), world.ledger.isPinned(slot), merge.healed]).toEqual([2, true, 1]);
+  });
+
+  test("a raise that is answered confirms its total and brings the others", () => {
+    const { world, merge, table, cell } = setUp();
+    world.accept("a", 5);
+    const slot = world.slot();
+    const name = world.ledger.name(slot)!;
+    merge.applyRaise(slot, name, world.sequence, 5, { sum: 12, component: 5 }, world.time.monoMs);
+    expect([table.replayed(slot, world.sequence), cell().others]).toEqual([5, 7]);
+  });
+
+  test("the answer of a raise whose slot has become another key's is dropped", () => {
+    const { world, merge, table } = setUp(1);
+    world.accept("a", 5);
+    const slot = world.slot();
+    const name = world.ledger.name(slot)!;
+    world.ledger.markReplayed(slot);
+    world.accept("b");
+    merge.applyRaise(slot, name, world.sequence, 5, { sum: 12, component: 5 }, world.time.monoMs);
+    expect([table.replayed(slot, world.sequence), table.others(slot, world.sequence)]).toEqual([0, 0]);
+  });
+
+  test("news of other processes makes a key due for publishing, old news does not", () => {
+    const { world, read } = setUp();
+    world.accept("a", 1);
+    world.ledger.markPublished(world.slot());
+    read(1, 1);
+    expect(world.ledger.unpublished.size).toBe(0);
+    read(4, 1);
+    expect(world.ledger.unpublished.size).toBe(1);
+  });
+});

@@ -1,0 +1,129 @@
+/**
+ * Merging what the origin answered into the cell table: one rule for reads and replays.
+ *
+ * `others = max(others, sum - component)`: the sum without this slot's own component is what everybody else had accepted, a
+ * lower bound from the moment it was read. The cell is fresh from the moment the call began, not from when it answered.
+ */
+import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
+import { NONE } from "../engine/cell-table.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Key } from "../engine/key.ts";
+import type { Ledger, SlotName } from "../engine/ledger.ts";
+import { cellExpiryMs, sequenceAt } from "../engine/sequence.ts";
+import { freshnessMs } from "./freshness.ts";
+import type { OriginCount, Raise } from "./origin.ts";
+
+export class CellMerge {
+  readonly #engine: Engine;
+  readonly #ledger: Ledger;
+  /** Cells of which the origin held less than it had confirmed. */
+  healed = 0;
+
+  constructor(engine: Engine, ledger: Ledger) {
+    this.#engine = engine;
+    this.#ledger = ledger;
+  }
+
+  /** The component that a key's cost is counted under; for one without a slot, a name that has no component yet. */
+  writerOf(key: Key): string {
+    const slot = this.#find(key);
+    return slot === NONE ? "" : (this.#ledger.name(slot)?.writer ?? "");
+  }
+
+  /** The raise of a cell that has cost the origin has not confirmed; null if there is none. */
+  unreplayed(key: Key, sequence: Sequence): Raise | null {
+    const slot = this.#find(key);
+    const name = slot === NONE ? undefined : this.#ledger.name(slot);
+    if (name === undefined) return null;
+    const total = this.#engine.table.own(slot, sequence);
+    if (total <= this.#engine.table.replayed(slot, sequence)) return null;
+    return {
+      key: name.text,
+      sequence,
+      writer: name.writer,
+      total,
+      expiresAtMs: cellExpiryMs(sequence, key.durationMs),
+    };
+  }
+
+  /**
+   * What a read brought; false if it may not be relied on. `writer` is whose component was asked for, `isClaiming` whether a
+   * key without a slot gets one, so that the next request knows.
+   */
+  applyRead(
+    key: Key,
+    sequence: Sequence,
+    writer: string,
+    current: OriginCount,
+    previous: OriginCount,
+    beganMs: number,
+    isClaiming: boolean,
+  ): boolean {
+    const engine = this.#engine;
+    const { table } = engine;
+    const nowMs = engine.clock.nowMs();
+    // The clock may have gone on, or been set back, while the read was under way: an older window's answer still merges.
+    const isOfNow = sequenceAt(nowMs, key.durationMs) === sequence;
+    let slot = this.#find(key);
+    if (slot !== NONE && isOfNow && table.sequence(slot) > sequence) {
+      // A slot of a later window, after a clock that was followed back.
+      engine.release(slot, false);
+      slot = NONE;
+    }
+    if (slot === NONE) {
+      if (!isClaiming || !isOfNow) return true;
+      const { h0, h1, h2 } = engine.locateKey(key);
+      slot = engine.claim(h0, h1, h2, key.durationMs, sequence, nowMs);
+      if (slot === NONE) return true;
+      this.#ledger.claimed(slot, key);
+      // A new slot has no component yet: whatever this process counted before under another id is somebody else's now.
+      this.#apply(slot, sequence, { sum: current.sum, component: 0 }, beganMs, key.durationMs);
+      this.#apply(slot, (sequence - 1) as Sequence, { sum: previous.sum, component: 0 }, beganMs, key.durationMs);
+      return true;
+    }
+    if (this.#ledger.name(slot)?.writer !== writer) {
+      // The key got its slot while the read was under way, and counts under an id whose component was not asked for. All of
+      // its own count may be within the sum: what is left of it without that is a lower bound, but not a fresh one.
+      table.raiseOthers(slot, sequence, current.sum - table.own(slot, sequence));
+      const before = (sequence - 1) as Sequence;
+      table.raiseOthers(slot, before, previous.sum - table.own(slot, before));
+      return false;
+    }
+    if (isOfNow && table.sequence(slot) < sequence) table.rotate(slot, sequence);
+    this.#apply(slot, sequence, current, beganMs, key.durationMs);
+    this.#apply(slot, (sequence - 1) as Sequence, previous, beganMs, key.durationMs);
+    return true;
+  }
+
+  /** What a raise brought for the slot that sent it; nothing if the slot has meanwhile become another's. */
+  applyRaise(
+    slot: Slot,
+    name: SlotName,
+    sequence: Sequence,
+    total: number,
+    answer: OriginCount,
+    beganMs: number,
+  ): void {
+    if (this.#ledger.name(slot) !== name) return;
+    this.#engine.table.raiseReplayed(slot, sequence, total);
+    this.#apply(slot, sequence, answer, beganMs, name.key.durationMs);
+  }
+
+  #apply(slot: Slot, sequence: Sequence, answer: OriginCount, beganMs: number, durationMs: DurationMs): void {
+    const { table } = this.#engine;
+    const regional = table.regional(slot, sequence);
+    if (answer.component < table.replayed(slot, sequence)) {
+      this.healed++;
+      table.lowerReplayed(slot, sequence, answer.component);
+      this.#ledger.markUnreplayed(slot);
+    }
+    table.raiseOthers(slot, sequence, answer.sum - answer.component);
+    table.raiseFreshUntil(slot, sequence, beganMs + freshnessMs(durationMs));
+    if (table.regional(slot, sequence) > regional) this.#ledger.regionalRose(slot);
+  }
+
+  #find(key: Key): Slot {
+    const { h0, h1, h2 } = this.#engine.locateKey(key);
+    return this.#engine.table.find(h0, h1, h2, key.durationMs);
+  }
+}

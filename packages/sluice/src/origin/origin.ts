@@ -1,0 +1,47 @@
+/**
+ * The origin port: what the shared counter store of one region must offer.
+ *
+ * A cell in the origin is a set of components, one a writer, each an absolute total that only grows, and their sum. The
+ * port knows nothing of limits, windows or time: it stores numbers under names. Every call may be lost, repeated, late or
+ * answered with an error; re-sending changes nothing.
+ *
+ * An implementation is a short file: origin/<driver>-origin.ts. All of them pass origin/origin-conformance.ts.
+ */
+
+/** Names one cell: the encoded key (engine/key.ts) and the number of its window. */
+export interface CellName {
+  readonly key: string;
+  readonly sequence: number;
+}
+
+/** "Raise my component of this cell to `total` if it is lower." */
+export interface Raise extends CellName {
+  /** Who owns the component: the id of one incarnation. Nobody else writes it. */
+  readonly writer: string;
+  /** What the writer has accepted so far: an integer ≥ 0. */
+  readonly total: number;
+  /** Unix milliseconds after which the cell may vanish. */
+  readonly expiresAtMs: number;
+}
+
+/** "What do you know of this cell, and of my component of it?" */
+export interface Read extends CellName {
+  readonly writer: string;
+}
+
+/** What the origin holds of one cell. A cell it does not know has 0 and 0. */
+export interface OriginCount {
+  /** The sum of all components. */
+  readonly sum: number;
+  /** The asker's own component. */
+  readonly component: number;
+}
+
+export interface Origin {
+  /** Raises many components at once; answers in order what holds afterwards. Rejects if it is not known to be done. */
+  raise(raises: readonly Raise[]): Promise<readonly OriginCount[]>;
+  /** Reads many cells at once; answers in order. */
+  read(reads: readonly Read[]): Promise<readonly OriginCount[]>;
+  /** Lets go of connections. Calls under way may still settle. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,150 @@
+/**
+ * The regional layer: replay and refresh around one origin, and the rules that say when a decision must wait for it.
+ *
+ * A request waits only if its cell is cold, stale or strict, and memory would allow it. It never waits while the breaker is
+ * open. The loop's body is `flushOnce`; the timer is `start` and `stop`.
+ */
+import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
+import type { Clock, Timers } from "../core/clock.ts";
+import type { Trace } from "../core/trace.ts";
+import { NONE } from "../engine/cell-table.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Gate, ReadOutcome, Verdict } from "../engine/gate.ts";
+import type { Key } from "../engine/key.ts";
+import type { Ledger } from "../engine/ledger.ts";
+import { sequenceAt, windowStartMs } from "../engine/sequence.ts";
+import { CellMerge } from "./cell-merge.ts";
+import { freshnessMs } from "./freshness.ts";
+import type { Origin } from "./origin.ts";
+import { OriginCalls } from "./origin-calls.ts";
+import { type ReadWish, Refresh } from "./refresh.ts";
+import { Replay } from "./replay.ts";
+
+export interface RegionalOptions {
+  readonly flushMs: number;
+  readonly readTimeoutMs: number;
+  readonly commandsPerSecond: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly trace: Trace | null;
+}
+
+/** While closing, a flush that failed is tried again this soon. */
+const CLOSE_RETRY_MS = 50;
+
+export class RegionalLayer implements Gate {
+  readonly calls: OriginCalls;
+  readonly replay: Replay;
+  readonly refresh: Refresh;
+  readonly merge: CellMerge;
+  readonly #engine: Engine;
+  readonly #options: RegionalOptions;
+  #handle: unknown = undefined;
+  #isRunning = false;
+
+  constructor(engine: Engine, ledger: Ledger, origin: Origin, options: RegionalOptions) {
+    const { clock, timers, flushMs, commandsPerSecond, trace, readTimeoutMs } = options;
+    this.#engine = engine;
+    this.#options = options;
+    this.calls = new OriginCalls(origin, clock, timers);
+    this.merge = new CellMerge(engine, ledger);
+    const raisesMax = Math.max(1, Math.floor((commandsPerSecond * flushMs) / 1_000));
+    this.replay = new Replay(engine.table, ledger, this.calls, this.merge, clock, { flushMs, raisesMax, trace });
+    this.refresh = new Refresh(this.calls, this.merge, clock, readTimeoutMs, trace);
+  }
+
+  verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict {
+    const { clock, table } = this.#engine;
+    const monoMs = clock.monoMs();
+    if (slot !== NONE && table.sequence(slot) === sequence && table.isSettled(slot, monoMs)) return "proceed";
+    if (slot !== NONE && this.#isUsable(slot, sequence, nowMs, durationMs, monoMs)) return "proceed";
+    return this.calls.breaker.isOpen(monoMs) ? "degraded" : "read";
+  }
+
+  suffices(slot: Slot, beganMs: number, durationMs: DurationMs): boolean {
+    const ageMs = this.#engine.clock.monoMs() - beganMs;
+    // A batch may have waited for another of its keys meanwhile. A read by itself takes up to its deadline.
+    if (ageMs > Math.max(freshnessMs(durationMs), this.#options.readTimeoutMs)) return false;
+    return slot === NONE || beganMs >= this.#deniedAtMs(slot, durationMs);
+  }
+
+  denied(slot: Slot, durationMs: DurationMs): void {
+    this.#engine.table.raiseStrictUntil(slot, this.#engine.clock.monoMs() + durationMs);
+  }
+
+  /** Reads the cells of a key that `verdict` asked for. Never rejects. */
+  read(key: Key, mayClaim: boolean): Promise<ReadOutcome> {
+    return this.refresh.read(this.#wish(key, mayClaim));
+  }
+
+  readMany(keys: readonly { readonly key: Key; readonly mayClaim: boolean }[]): Promise<readonly ReadOutcome[]> {
+    return this.refresh.readMany(keys.map(({ key, mayClaim }) => this.#wish(key, mayClaim)));
+  }
+
+  start(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    this.#options.timers.clear(this.#handle);
+  }
+
+  /** Stops, replays what is left, and says what could not be: cost accepted but not confirmed. */
+  async close(deadlineMs: number): Promise<number> {
+    this.stop();
+    const { clock, timers } = this.#options;
+    const endMs = clock.monoMs() + deadlineMs;
+    while (this.replay.unconfirmed() > 0 && clock.monoMs() < endMs) {
+      const before = this.replay.unconfirmed();
+      await this.replay.flushOnce();
+      if (this.replay.unconfirmed() >= before)
+        await new Promise<void>((resolve) => timers.set(resolve, CLOSE_RETRY_MS));
+    }
+    const lost = this.replay.unconfirmed();
+    await this.calls.close(Math.max(CLOSE_RETRY_MS, endMs - clock.monoMs()));
+    return lost;
+  }
+
+  #arm(): void {
+    this.#handle = this.#options.timers.set(() => {
+      void this.replay.flushOnce();
+      if (this.#isRunning) this.#arm();
+    }, this.#options.flushMs);
+  }
+
+  /** Fresh, not strict, and both cells known: memory may decide alone. */
+  #isUsable(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs, monoMs: number): boolean {
+    const { table } = this.#engine;
+    if (monoMs < table.strictUntilMs(slot)) return false;
+    const previousFreshUntilMs = table.freshUntilMs(slot, (sequence - 1) as Sequence);
+    if (monoMs >= previousFreshUntilMs) return false;
+    // A window younger than the freshness interval has nothing in it that is older than that interval.
+    if (nowMs - windowStartMs(sequence, durationMs) < freshnessMs(durationMs)) return true;
+    return monoMs < table.freshUntilMs(slot, sequence);
+  }
+
+  #deniedAtMs(slot: Slot, durationMs: DurationMs): number {
+    const strictUntilMs = this.#engine.table.strictUntilMs(slot);
+    return strictUntilMs === 0 ? Number.NEGATIVE_INFINITY : strictUntilMs - durationMs;
+  }
+
+  #wish(key: Key, mayClaim: boolean): ReadWish {
+    const engine = this.#engine;
+    const sequence = sequenceAt(engine.clock.nowMs(), key.durationMs);
+    const { h0, h1, h2 } = engine.locateKey(key);
+    const slot = engine.table.find(h0, h1, h2, key.durationMs);
+    const notBeforeMs = slot === NONE ? Number.NEGATIVE_INFINITY : this.#deniedAtMs(slot, key.durationMs);
+    return { key, sequence, notBeforeMs, mayClaim };
+  }
+
+  /** The clock was set back: what is known of any cell may be of another time. */
+  makeAllStale(): void {
+    const { table } = this.#engine;
+    for (let slot = 0 as Slot; slot < table.highWater; slot = (slot + 1) as Slot) {
+      if (!table.isFree(slot)) table.makeStale(slot);
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import { describe, expect, test } from "vitest";
+import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
+import { encodeKey } from "../engine/key.ts";
+import { CellMerge } from "./cell-merge.ts";
+import { OriginCalls } from "./origin-calls.ts";
+import { Replay } from "./replay.ts";
+
+const MINUTE_MS = 60_000;
+
+function setUp(raisesMax = 100) {
+  const world = new LayeredEngine(16);
+  const { time, ledger, engine } = world;
+  const origin = new TroubledOrigin(time);
+  const calls = new OriginCalls(origin, time.clock, time.timers);
+  const merge = new CellMerge(engine, ledger);
+  const replay = new Replay(engine.table, ledger, calls, merge, time.clock, { flushMs: 50, raisesMax, trace: null });
+  /** Accepts cost on a key whose previous cell is fresh, so that only what is dirty is sent. */
+  const accept = (identifier: string, cost = 1) => {
+    world.accept(identifier, cost);
+    engine.table.raiseFreshUntil(world.slot(identifier), world.previous, time.monoMs + 1e9);
+  };
+  const sum = (identifier = "a", sequence: number = world.sequence) =>
+    origin.sum(encodeKey(world.key(identifier)), sequence);
+  const raised = () => origin.cellsRaised().map(({ key, total }) => `${key.at(-1)}${total}`);
+  return { world, time, origin, replay, accept, sum, raised };
+}
+
+describe("replay", () => {
+  test("sends each dirty cell's own total once, and a clean cell not at all", async () => {
+    const { world, accept, replay, raised } = setUp();
+    accept("a", 2);
+    accept("a", 3);
+    accept("b");
+    await replay.flushOnce();
+    await replay.flushOnce();
+    expect(raised().sort()).toEqual(["a5", "b1"]);
+    expect([world.ledger.unreplayed.size, replay.unconfirmed()]).toEqual([0, 0]);
+  });
+
+  test("an empty table asks nobody", async () => {
+    const { origin, replay } = setUp();
+    expect([await replay.flushOnce(), origin.raises]).toEqual([true, []]);
+  });
+
+  test("cells nearest their limit go first, within the budget; the rest goes next", async () => {
+    const { accept, replay, raised } = setUp(2);
+    for (const [identifier, cost] of [
+      ["a", 1],
+      ["b", 80],
+      ["c", 50],
+      ["d", 100],
+    ] as const)
+      accept(identifier, cost);
+    await replay.flushOnce();
+    expect(raised()).toEqual(["d100", "b80"]);
+    expect(replay.unconfirmed()).toBe(51);
+    await replay.flushOnce();
+    expect(raised().slice(2)).toEqual(["c50", "a1"]);
+  });
+
+  test("the heartbeat goes last: a state that has it has all that was sent with it", async () => {
+    const { accept, origin, replay } = setUp();
+    accept("a");
+    await replay.flushOnce();
+    await replay.flushOnce();
+    const isBeat = (flush: number) => origin.raises[flush]!.map(({ key }) => key.startsWith("heartbeat"));
+    // The first time with its anchor.
+    expect([isBeat(0), isBeat(1)]).toEqual([[false, true, true], [true]]);
+  });
+
+  test("cost that comes while a flush is under way stays dirty", async () => {
+    const { world, accept, origin, replay, sum } = setUp();
+    accept("a", 2);
+    origin.trouble("stalled");
+    const flush = replay.flushOnce();
+    accept("a", 3);
+    origin.heal();
+    await flush;
+    expect([await sum(), replay.unconfirmed(), world.ledger.unreplayed.size]).toEqual([2, 3, 1]);
+    await replay.flushOnce();
+    expect([await sum(), replay.unconfirmed()]).toEqual([5, 0]);
+  });
+
+  test("one flush at a time", async () => {
+    const { accept, origin, replay } = setUp();
+    accept("a");
+    origin.trouble("stalled");
+    const flush = replay.flushOnce();
+    expect(await replay.flushOnce()).toBe(true);
+    origin.heal();
+    await flush;
+    expect(origin.raises).toHaveLength(1);
+  });
+
+  test("a flush that fails leaves everything dirty, and says so", async () => {
+    const { accept, origin, replay, sum } = setUp();
+    accept("a", 4);
+    origin.trouble("failing");
+    expect([await replay.flushOnce(), replay.unconfirmed()]).toEqual([false, 4]);
+    origin.heal();
+    await replay.flushOnce();
+    expect(await sum()).toBe(4);
+  });
+
+  test("the window that ended is still replayed, and one that has expired is not", async () => {
+    const { world, accept, time, replay, sum, raised } = setUp();
+    accept("a", 4);
+    time.pass(MINUTE_MS);
+    accept("a", 2);
+    await replay.flushOnce();
+    expect([await sum(), await sum("a", world.previous)]).toEqual([2, 4]);
+    accept("b", 3);
+    time.pass(3 * MINUTE_MS);
+    expect(replay.unconfirmed()).toBe(0);
+    await replay.flushOnce();
+    expect(raised()).not.toContain("b3");
+  });
+
+  test("a busy key's previous cell is kept fresh by the way, before it ages", async () => {
+    const { world, time, replay, raised } = setUp();
+    const { table } = world.engine;
+    world.accept("a");
+    await replay.flushOnce();
+    expect(raised()).toEqual(["a1", "a0"]);
+    const until = () => table.freshUntilMs(world.slot(), world.previous);
+    const firstMs = until();
+    time.pass(1_000);
+    world.accept("a");
+    await replay.flushOnce();
+    expect(until()).toBe(firstMs);
+    time.pass(1_000);
+    world.accept("a");
+    await replay.flushOnce();
+    expect(until()).toBe(firstMs + 2_000);
+  });
+
+  test("an origin that lost what it had confirmed gets every live cell again", async () => {
+    const { accept, origin, replay, sum } = setUp();
+    for (const identifier of ["a", "b", "c"]) accept(identifier, 2);
+    await replay.flushOnce();
+    await replay.flushOnce();
+    origin.lose();
+    await replay.flushOnce();
+    expect([replay.losses, replay.unconfirmed()]).toEqual([1, 6]);
+    await replay.flushOnce();
+    expect(await Promise.all(["a", "b", "c"].map((identifier) => sum(identifier)))).toEqual([2, 2, 2]);
+    await replay.flushOnce();
+    expect([replay.losses, replay.unconfirmed()]).toEqual([1, 0]);
+  });
+
+  test("orphans are replayed under the id they were counted under, and then forgotten", async () => {
+    const { world, accept, origin, replay, sum } = setUp();
+    accept("a", 4);
+    world.engine.release(world.slot(), false);
+    accept("a", 3);
+    expect(replay.unconfirmed()).toBe(7);
+    await replay.flushOnce();
+    expect([await sum(), replay.unconfirmed(), world.ledger.orphans]).toEqual([7, 0, []]);
+    expect(new Set(origin.cellsRaised().map(({ writer }) => writer)).size).toBe(2);
+  });
+
+  test("an orphan that expires while its flush is under way takes no other one with it", async () => {
+    // Seen: the answer looked for the orphan in the list, did not find it, and removed the last one instead.
+    const { world, accept, time, origin, replay } = setUp(1);
+    accept("a", 1);
+    world.engine.release(world.slot("a"), false);
+    time.pass(MINUTE_MS);
+    accept("b", 2);
+    world.engine.release(world.slot("b"), false);
+    origin.trouble("stalled");
+    time.pass(MINUTE_MS - 100);
+    const flush = replay.flushOnce();
+    time.pass(200);
+    expect(replay.unconfirmed()).toBe(2);
+    origin.heal();
+    await flush;
+    expect(replay.unconfirmed()).toBe(2);
+  });
+});

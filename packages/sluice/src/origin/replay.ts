@@ -1,0 +1,212 @@
+/**
+ * Replay: sends what this process has accepted to the origin, as absolute totals, in the background.
+ *
+ * The backlog is a set of slots, never a queue of requests: nothing is dropped, and ten thousand requests to one cell cost
+ * one entry. A total is sent again until it is confirmed; sending it twice changes nothing. Cells nearest their limit go
+ * first. Each flush also keeps the previous cell of a busy key fresh, so that no request must wait for it, and carries the
+ * heartbeat.
+ */
+
+import type { Sequence, Slot } from "../core/brands.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Trace } from "../core/trace.ts";
+import type { CellTable } from "../engine/cell-table.ts";
+import type { Ledger, Orphan, SlotName } from "../engine/ledger.ts";
+import { cellExpiryMs } from "../engine/sequence.ts";
+import type { CellMerge } from "./cell-merge.ts";
+import { freshnessMs } from "./freshness.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import type { OriginCount, Raise } from "./origin.ts";
+import type { OriginCalls } from "./origin-calls.ts";
+
+/** A raise with the slot that sends it. */
+interface Entry {
+  readonly slot: Slot;
+  readonly name: SlotName;
+  readonly raise: Raise;
+}
+
+/** A flush that is not answered by then is counted as failed; what it did stays done. */
+const FLUSH_DEADLINE_MS = 1_000;
+/** How finely slots are ordered by the use of their limit. */
+const USE_LEVELS = 8;
+
+export interface ReplayOptions {
+  readonly flushMs: number;
+  /** Raises a flush may carry: the command budget. */
+  readonly raisesMax: number;
+  readonly trace: Trace | null;
+}
+
+export class Replay {
+  readonly #table: CellTable;
+  readonly #ledger: Ledger;
+  readonly #calls: OriginCalls;
+  readonly #merge: CellMerge;
+  readonly #clock: Clock;
+  readonly #options: ReplayOptions;
+  readonly #heartbeat: Heartbeat;
+  isFlushing = false;
+  /** Times the origin was found to have lost what it had confirmed. */
+  losses = 0;
+
+  constructor(
+    table: CellTable,
+    ledger: Ledger,
+    calls: OriginCalls,
+    merge: CellMerge,
+    clock: Clock,
+    options: ReplayOptions,
+  ) {
+    this.#table = table;
+    this.#ledger = ledger;
+    this.#calls = calls;
+    this.#merge = merge;
+    this.#clock = clock;
+    this.#options = options;
+    this.#heartbeat = new Heartbeat(ledger.incarnation);
+  }
+
+  /** One flush: sends up to the budget, merges the answers. False if the origin could not be asked. Never rejects. */
+  async flushOnce(): Promise<boolean> {
+    if (this.isFlushing) return true;
+    if (this.#table.size === 0 && this.#ledger.orphans.length === 0) return true;
+    this.isFlushing = true;
+    try {
+      return await this.#flush();
+    } finally {
+      this.isFlushing = false;
+    }
+  }
+
+  /** Accepted cost that the origin has not confirmed, of cells that still matter. */
+  unconfirmed(): number {
+    const wallMs = this.#clock.wallMs();
+    let sum = 0;
+    for (const entry of this.#entries(wallMs, Number.POSITIVE_INFINITY)) {
+      const confirmed = this.#table.replayed(entry.slot, entry.raise.sequence as Sequence);
+      sum += Math.max(0, entry.raise.total - confirmed);
+    }
+    this.#ledger.dropOrphans(wallMs);
+    return this.#ledger.orphans.reduce((total, orphan) => total + orphan.unconfirmed, sum);
+  }
+
+  async #flush(): Promise<boolean> {
+    const beganMs = this.#clock.monoMs();
+    const wallMs = this.#clock.wallMs();
+    const beat = this.#heartbeat.next(wallMs);
+    this.#ledger.dropOrphans(wallMs);
+    const orphans = this.#ledger.orphans.slice(0, this.#options.raisesMax);
+    const entries = this.#entries(wallMs, this.#options.raisesMax - orphans.length);
+    // The beat goes last: a state of the origin that has it has all that was confirmed with it.
+    const raises = [...orphans, ...entries.map(({ raise }) => raise), ...this.#heartbeat.anchor(wallMs), beat];
+    const answers = await this.#calls.raise(raises, FLUSH_DEADLINE_MS);
+    if (answers === null) {
+      for (const { raise } of entries) this.#tell(raise, beganMs, null);
+      return false;
+    }
+    this.#settleOrphans(orphans, answers);
+    entries.forEach((entry, i) => {
+      this.#settle(entry, answers[orphans.length + i] ?? null, beganMs);
+    });
+    const beatAnswer = answers.at(-1) ?? null;
+    if (beatAnswer !== null && this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();
+    return true;
+  }
+
+  #settle({ slot, name, raise }: Entry, answer: OriginCount | null, beganMs: number): void {
+    this.#tell(raise, beganMs, answer);
+    if (answer === null) return;
+    this.#merge.applyRaise(slot, name, raise.sequence as Sequence, raise.total, answer, beganMs);
+    if (this.#ledger.name(slot) === name && !this.#hasUnreplayed(slot)) this.#ledger.markReplayed(slot);
+  }
+
+  #settleOrphans(orphans: readonly Orphan[], answers: readonly (OriginCount | null)[]): void {
+    orphans.forEach((orphan, i) => {
+      const at = this.#ledger.orphans.indexOf(orphan);
+      if (answers[i] !== null && at !== -1) this.#ledger.orphans.splice(at, 1);
+    });
+  }
+
+  /** The origin has lost something: every live cell with a count of its own is sent again. */
+  #replayAll(): void {
+    this.losses++;
+    const table = this.#table;
+    for (let slot = 0 as Slot; slot < table.highWater; slot = (slot + 1) as Slot) {
+      if (table.isFree(slot)) continue;
+      const sequence = table.sequence(slot);
+      table.lowerReplayed(slot, sequence, 0);
+      table.lowerReplayed(slot, (sequence - 1) as Sequence, 0);
+      if (this.#hasUnreplayed(slot)) this.#ledger.markUnreplayed(slot);
+    }
+  }
+
+  #hasUnreplayed(slot: Slot): boolean {
+    const table = this.#table;
+    const sequence = table.sequence(slot);
+    const before = (sequence - 1) as Sequence;
+    return (
+      table.own(slot, sequence) > table.replayed(slot, sequence) ||
+      table.own(slot, before) > table.replayed(slot, before)
+    );
+  }
+
+  /** What to send, cells nearest their limit first. */
+  #entries(wallMs: number, raisesMax: number): Entry[] {
+    const levels: Entry[][] = Array.from({ length: USE_LEVELS }, () => []);
+    for (const slot of this.#ledger.unreplayed) {
+      const name = this.#ledger.name(slot);
+      if (name === undefined) continue;
+      const found = this.#entriesOf(slot, name, wallMs);
+      // Nothing left to send: the cells have expired, or were confirmed meanwhile.
+      if (found.length === 0 && !this.#hasUnreplayed(slot)) this.#ledger.markReplayed(slot);
+      const use = this.#table.viewCurrent(slot) / this.#table.limitLow(slot);
+      levels[USE_LEVELS - 1 - Math.min(USE_LEVELS - 1, Math.floor(use * USE_LEVELS))]!.push(...found);
+    }
+    return levels.flat().slice(0, raisesMax);
+  }
+
+  #entriesOf(slot: Slot, name: SlotName, wallMs: number): Entry[] {
+    const table = this.#table;
+    const { durationMs } = name.key;
+    const sequence = table.sequence(slot);
+    const before = (sequence - 1) as Sequence;
+    const entries: Entry[] = [];
+    for (const at of [sequence, before]) {
+      const total = table.own(slot, at);
+      const expiresAtMs = cellExpiryMs(at, durationMs);
+      if (expiresAtMs <= wallMs) continue;
+      const isUnreplayed = total > table.replayed(slot, at);
+      const isAging = at === before && this.#isAging(table.freshUntilMs(slot, at), durationMs);
+      if (!isUnreplayed && !isAging) continue;
+      const raise = { key: name.text, sequence: at, writer: name.writer, total, expiresAtMs };
+      entries.push({ slot, name, raise });
+    }
+    return entries;
+  }
+
+  /** A previous cell that will be stale before half its freshness has passed again. */
+  #isAging(freshUntilMs: number, durationMs: number): boolean {
+    return freshUntilMs - this.#clock.monoMs() < freshnessMs(durationMs) / 2;
+  }
+
+  #tell(raise: Raise, beganMs: number, answer: OriginCount | null): void {
+    const { trace } = this.#options;
+    if (trace === null) return;
+    const { key, sequence, writer, total } = raise;
+    const { sum, component } = answer ?? { sum: 0, component: 0 };
+    const clocks = { wallMs: this.#clock.wallMs(), monoMs: this.#clock.monoMs() };
+    trace({
+      kind: "raise",
+      key,
+      sequence,
+      ...clocks,
+      writer,
+      total,
+      beganMs,
+      isAnswered: answer !== null,
+      sum,
+      component,
+    });
+  }
+}
