@@ -1,0 +1,300 @@
+/**
+ * What all global counters must do, as a suite that each implementation runs: memory, MySQL, PostgreSQL, SQLite.
+ *
+ * Support for tests: no entry of the build leads here.
+ */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { DurationMs } from "../core/brands.ts";
+import { encodeKey, type Key } from "../engine/key.ts";
+import type { CounterRow, Counters, DenialRow, ImportedCell } from "./counters.ts";
+
+/** Empty counters, and the time they live by. */
+export interface CountersUnderTest {
+  readonly counters: Counters;
+  /** Unix milliseconds, as the store sees them. */
+  nowMs(): number;
+  /** Returns once at least `ms` have passed for the store. */
+  elapse(ms: number): Promise<void>;
+  /** For how long a change may be given once more, so that none is missed; 0 if never. */
+  readonly overlapMs: number;
+}
+
+const LONG_MS = 3_600_000;
+const MINUTE_MS = 60_000 as DurationMs;
+
+/** Parts that a collation, a column or a quoting would take for one another. */
+const ODD_PARTS: readonly string[] = [
+  "a",
+  "A",
+  "a ",
+  " a",
+  "a\u0000",
+  "\u0001\u001f\u007f",
+  "a\r\n",
+  "a:b",
+  "{a}",
+  "a%",
+  "a_",
+  "'; drop table x; --",
+  '"',
+  "\\",
+  "é",
+  "e\u0301",
+  "ß",
+  "ss",
+  "I",
+  "ı",
+  "🙂".repeat(512),
+  `${"🙂".repeat(511)}🙃`,
+  "x".repeat(512),
+  "x".repeat(511),
+  "null",
+  "__proto__",
+];
+
+function keyNamed(identifier: string, durationMs: number = MINUTE_MS, namespace = "api", workspace = "w"): Key {
+  return { workspace, namespace, identifier, durationMs: durationMs as DurationMs };
+}
+
+export function countersConformance(name: string, makeCounters: () => Promise<CountersUnderTest>): void {
+  async function setUp() {
+    const under = await makeCounters();
+    const expiresAtMs = Math.ceil(under.nowMs()) + LONG_MS;
+    const row = (key: Key | string, count: number, sequence = 7): CounterRow => ({
+      key: typeof key === "string" ? keyNamed(key) : key,
+      sequence,
+      count,
+      expiresAtMs,
+    });
+    const denial = (identifier: string, limit: number, sequence = 7): DenialRow => ({
+      key: keyNamed(identifier),
+      sequence,
+      limit,
+      expiresAtMs,
+    });
+    /** All live cells as a region sees them: [foreign, own] by name. */
+    const seen = async (region: string) => table((await under.counters.read(region, null)).cells);
+    return { ...under, expiresAtMs, row, denial, seen };
+  }
+
+  describe(`counters conformance: ${name}`, () => {
+    test("a store that holds nothing gives nothing, and the asker as the one live region", async () => {
+      const { counters } = await setUp();
+      expect(await counters.read("eu", null)).toMatchObject({ cells: [], regionsLive: 1 });
+      expect(await counters.denials.active(0)).toEqual([]);
+    });
+
+    test("a region sees the other regions' sum as foreign, and its own component apart", async () => {
+      const { counters, row, seen } = await setUp();
+      await counters.publish("eu", [row("a", 5)]);
+      await counters.publish("us", [row("a", 7), row("b", 1)]);
+      await counters.publish("ap", [row("a", 100)]);
+      expect(await seen("eu")).toEqual({ "7/a": [107, 5], "7/b": [1, 0] });
+      expect(await seen("us")).toEqual({ "7/a": [105, 7], "7/b": [0, 1] });
+      expect(await seen("sa")).toEqual({ "7/a": [112, 0], "7/b": [1, 0] });
+    });
+
+    test("monotonic: an older delayed publish does not move a component back", async () => {
+      const { counters, row, seen } = await setUp();
+      await counters.publish("eu", [row("a", 5)]);
+      await counters.publish("eu", [row("a", 3)]);
+      await counters.publish("eu", [row("a", 0)]);
+      expect(await seen("us")).toEqual({ "7/a": [5, 0] });
+    });
+
+    test("idempotent: publishing the same count again changes nothing", async () => {
+      const { counters, row, seen } = await setUp();
+      for (let i = 0; i < 3; i++) await counters.publish("eu", [row("a", 5), row("a", 5)]);
+      expect(await seen("us")).toEqual({ "7/a": [5, 0] });
+    });
+
+    test("commutative: any order and repetition of the same publishes gives the same cells", async () => {
+      const publish = fc.record({
+        region: fc.constantFrom("eu", "us", "ap"),
+        identifier: fc.constantFrom("a", "b"),
+        count: fc.integer({ min: 1, max: 1_000 }),
+      });
+      const two = fc
+        .array(publish, { maxLength: 10 })
+        .chain((one) => fc.tuple(fc.constant(one), fc.shuffledSubarray([...one, ...one], { minLength: one.length })));
+      const property = fc.asyncProperty(two, async ([one, other]) => {
+        const [left, right] = [await setUp(), await setUp()];
+        const all = [...other, ...one];
+        for (const { region, identifier, count } of one)
+          await left.counters.publish(region, [left.row(identifier, count)]);
+        for (const { region, identifier, count } of all)
+          await right.counters.publish(region, [right.row(identifier, count)]);
+        for (const region of ["eu", "us", "sa"]) expect(await right.seen(region)).toEqual(await left.seen(region));
+      });
+      await fc.assert(property, { numRuns: 30 });
+    });
+
+    test("windows and durations of one identifier are cells of their own", async () => {
+      const { counters, row, seen } = await setUp();
+      await counters.publish("eu", [row("a", 1, 7), row("a", 2, 8), row(keyNamed("a", 3_600_000), 3, 7)]);
+      expect(await seen("us")).toEqual({ "7/a": [1, 0], "8/a": [2, 0], "7/a/3600000": [3, 0] });
+    });
+
+    test("no two keys are ever one cell, however odd they are, and each comes back as it was", async () => {
+      const { counters, row } = await setUp();
+      const keys = ODD_PARTS.flatMap((part) => [
+        keyNamed(part),
+        keyNamed("id", MINUTE_MS, part),
+        keyNamed("id", MINUTE_MS, "n", part),
+      ]);
+      await counters.publish(
+        "eu",
+        keys.map((key, i) => row(key, i + 1)),
+      );
+      const { cells } = await counters.read("us", null);
+      const found = new Map(cells.map(({ key, foreign }) => [encodeKey(key), foreign]));
+      expect([...found].sort()).toEqual(keys.map((key, i) => [encodeKey(key), i + 1] as const).sort());
+    });
+
+    test("regions that differ only in case or blanks are regions of their own", async () => {
+      const { counters, row, seen } = await setUp();
+      const regions = ["eu", "EU", "eu ", "eü", "eu\u0308", "🙂".repeat(64)];
+      for (const [i, region] of regions.entries()) await counters.publish(region, [row("a", 10 ** i)]);
+      for (const [i, region] of regions.entries())
+        expect(await seen(region)).toEqual({ "7/a": [111_111 - 10 ** i, 10 ** i] });
+      expect((await counters.read("eu", null)).regionsLive).toBe(6);
+    });
+
+    test("counts up to 2^40 and sums far beyond 2^32 are exact", async () => {
+      const { counters, row, seen } = await setUp();
+      const large = 2 ** 40;
+      await counters.publish("eu", [row("a", large)]);
+      await counters.publish("us", [row("a", large - 1)]);
+      await counters.publish("ap", [row("a", 2 ** 32 + 1)]);
+      expect(await seen("eu")).toEqual({ "7/a": [large + 2 ** 32, large] });
+    });
+
+    test("a thousand rows in one call are all stored", async () => {
+      const { counters, row } = await setUp();
+      await counters.publish(
+        "eu",
+        Array.from({ length: 1_000 }, (_, i) => row(`k${i}`, i + 1)),
+      );
+      const { cells } = await counters.read("us", null);
+      expect([cells.length, cells.reduce((sum, { foreign }) => sum + foreign, 0)]).toEqual([1_000, 500_500]);
+    });
+
+    test("a cursor gives what changed since, and nothing that did not", async () => {
+      const { counters, row, elapse, overlapMs } = await setUp();
+      await counters.publish("eu", [row("a", 1), row("b", 1)]);
+      await elapse(overlapMs);
+      const first = await counters.read("us", null);
+      await elapse(overlapMs);
+      await counters.publish("eu", [row("b", 2), row("c", 1), row("a", 1)]);
+      const second = await counters.read("us", first.cursor);
+      expect(table(second.cells)).toEqual({ "7/b": [2, 0], "7/c": [1, 0] });
+      await elapse(2 * overlapMs);
+      const third = await counters.read("us", second.cursor);
+      expect(table((await counters.read("us", third.cursor)).cells)).toEqual({});
+    });
+
+    test("a cell that changed is given whole, with the components that did not change", async () => {
+      const { counters, row } = await setUp();
+      await counters.publish("eu", [row("a", 5)]);
+      await counters.publish("us", [row("a", 3)]);
+      const { cursor } = await counters.read("us", null);
+      await counters.publish("ap", [row("a", 2)]);
+      expect(table((await counters.read("us", cursor)).cells)).toMatchObject({ "7/a": [7, 3] });
+    });
+
+    test("no cursor gives every live cell, however often it was given", async () => {
+      const { counters, row, seen } = await setUp();
+      await counters.publish("eu", [row("a", 1), row("b", 2)]);
+      await counters.read("us", (await counters.read("us", null)).cursor);
+      expect(await seen("us")).toEqual({ "7/a": [1, 0], "7/b": [2, 0] });
+    });
+
+    test("a cell that has expired is not given any more", async () => {
+      const { counters, row, nowMs, elapse, seen } = await setUp();
+      const { cursor } = await counters.read("us", null);
+      await counters.publish("eu", [{ ...row("a", 1), expiresAtMs: Math.ceil(nowMs()) + 1_000 }, row("b", 2)]);
+      expect(await seen("us")).toEqual({ "7/a": [1, 0], "7/b": [2, 0] });
+      await elapse(1_100);
+      expect(await seen("us")).toEqual({ "7/b": [2, 0] });
+      expect(table((await counters.read("us", cursor)).cells)).toEqual({ "7/b": [2, 0] });
+    });
+
+    test("regions that have published count as live, also with nothing to tell", async () => {
+      const { counters, row } = await setUp();
+      await counters.publish("eu", []);
+      await counters.publish("us", [row("a", 1)]);
+      for (const [region, live] of [
+        ["eu", 2],
+        ["us", 2],
+        ["ap", 3],
+      ] as const) {
+        expect((await counters.read(region, null)).regionsLive).toBe(live);
+      }
+    });
+
+    test("cleaning up deletes expired rows only, and no more than it was told", async () => {
+      const { counters, row, denial, nowMs, elapse, seen } = await setUp();
+      const soon = Math.ceil(nowMs()) + 200;
+      await counters.publish(
+        "eu",
+        Array.from({ length: 5 }, (_, i) => ({ ...row(`k${i}`, 1), expiresAtMs: soon })),
+      );
+      await counters.publish("eu", [row("live", 9)]);
+      await counters.denials.write("eu", [{ ...denial("old", 5), expiresAtMs: soon }, denial("new", 6)]);
+      expect(await counters.cleanUp(soon - 1, 100)).toBe(0);
+      await elapse(300);
+      const deleted: number[] = [];
+      for (let i = 0; i < 4; i++) deleted.push(await counters.cleanUp(soon, 2));
+      expect([Math.max(...deleted), deleted.reduce((a, b) => a + b)]).toEqual([2, 6]);
+      expect(await seen("us")).toEqual({ "7/live": [9, 0] });
+      expect((await counters.denials.active(soon - 1)).map(({ key }) => key.identifier)).toEqual(["new"]);
+    });
+
+    test("a denial is stored once per region, key and window: the first row stays", async () => {
+      const { counters, denial } = await setUp();
+      await counters.denials.write("eu", [denial("a", 5)]);
+      await counters.denials.write("eu", [denial("a", 9), denial("a", 7)]);
+      expect(await counters.denials.active(0)).toEqual([denial("a", 5)]);
+      await counters.denials.write("us", [denial("a", 6)]);
+      await counters.denials.write("eu", [denial("a", 8, 8), denial("b", 4)]);
+      const limits = (await counters.denials.active(0)).map(({ limit }) => limit);
+      expect(limits.sort()).toEqual([4, 5, 6, 8]);
+    });
+
+    test("the active denials are those that have not expired at the moment given, as they were written", async () => {
+      const { counters, denial, expiresAtMs } = await setUp();
+      const rows = [denial("a", 2 ** 40), { ...denial("b", 1), expiresAtMs: expiresAtMs + 1 }];
+      await counters.denials.write("eu", rows);
+      const active = async (nowMs: number) =>
+        (await counters.denials.active(nowMs)).map(({ key }) => key.identifier).sort();
+      expect(await active(expiresAtMs - 1)).toEqual(["a", "b"]);
+      expect(await active(expiresAtMs)).toEqual(["b"]);
+      expect(await active(expiresAtMs + 1)).toEqual([]);
+      expect(await counters.denials.active(0)).toEqual(expect.arrayContaining(rows));
+    });
+
+    test("denials and counts do not meet", async () => {
+      const { counters, denial, row, seen } = await setUp();
+      await counters.denials.write("eu", [denial("a", 5)]);
+      expect(await seen("us")).toEqual({});
+      await counters.publish("eu", [row("b", 5)]);
+      expect((await counters.denials.active(0)).length).toBe(1);
+    });
+
+    test("close settles, also twice", async () => {
+      const { counters } = await setUp();
+      await counters.close();
+      await expect(counters.close()).resolves.toBeUndefined();
+    });
+  });
+}
+
+/** Cells by "sequence/identifier", with the duration if it is not a minute: [foreign, own]. */
+function table(cells: readonly ImportedCell[]): Record<string, readonly [number, number]> {
+  const named = cells.map(({ key, sequence, foreign, own }) => {
+    const suffix = key.durationMs === MINUTE_MS ? "" : `/${key.durationMs}`;
+    return [`${sequence}/${key.identifier}${suffix}`, [foreign, own] as const] as const;
+  });
+  return Object.fromEntries(named);
+}

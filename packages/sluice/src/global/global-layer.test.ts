@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import { GlobalLayer, type GlobalMode } from "./global-layer.ts";
+
+function setUp(
+  mode: GlobalMode = "counters",
+  fields: { readonly floor?: number | null; readonly uint32?: () => number } = {},
+) {
+  const world = new LayeredEngine(16);
+  const { time, ledger, engine } = world;
+  const counters = new TroubledCounters(time);
+  const seeded = new SeededRandom(3);
+  const random = { uint32: fields.uint32 ?? (() => seeded.uint32()) };
+  const { clock, timers } = time;
+  const rhythm = {
+    publishMs: 1_000,
+    importMs: 2_000,
+    durationMinMs: 60_000,
+    floor: fields.floor ?? null,
+    errorBudget: 0.02,
+  };
+  const options = { region: "eu", mode, ...rhythm, clock, timers, random, trace: null };
+  return { world, time, counters, layer: new GlobalLayer(engine, ledger, counters, options) };
+}
+
+describe("global layer", () => {
+  test("publish, import and cleanup each have their own rhythm", async () => {
+    const { time, counters, layer } = setUp();
+    layer.start();
+    await time.advance(120_000);
+    expect(counters.published.length).toBeGreaterThan(105);
+    expect(counters.published.length).toBeLessThan(135);
+    expect(counters.reads.length).toBeGreaterThan(52);
+    expect(counters.reads.length).toBeLessThan(68);
+    expect([1, 2]).toContain(counters.cleanUps);
+    expect([counters.denialReads, counters.denialWrites]).toEqual([0, []]);
+  });
+
+  test.each([
+    [0, 900],
+    [2 ** 32 - 1, 1_100],
+  ])("a rhythm is jittered by a tenth: a draw of %i makes a second %i ms", async (drawn, ms) => {
+    const { time, counters, layer } = setUp("counters", { uint32: () => drawn });
+    layer.start();
+    await time.advance(ms - 1);
+    expect(counters.published).toEqual([]);
+    await time.advance(1);
+    expect(counters.published).toHaveLength(1);
+  });
+
+  test("in mode denials no counts are told, in mode counters no denials", async () => {
+    for (const [mode, published, denialReads] of [
+      ["counters", true, false],
+      ["denials", false, true],
+      ["both", true, true],
+    ] as const) {
+      const { time, counters, layer } = setUp(mode);
+      layer.start();
+      await time.advance(11_500);
+      expect([counters.published.length > 0, counters.denialReads > 0]).toEqual([published, denialReads]);
+    }
+  });
+
+  test("a round that is under way is not begun a second time; one that takes too long is given up", async () => {
+    const { time, counters, layer } = setUp();
+    layer.start();
+    counters.trouble("stalled");
+    await time.advance(9_000);
+    expect(counters.published).toHaveLength(1);
+    await time.advance(5_000);
+    expect(counters.published.length).toBe(2);
+    expect(layer.failed).toBeGreaterThanOrEqual(1);
+  });
+
+  test("a round that fails is counted, and the next one does its work", async () => {
+    const { world, time, counters, layer } = setUp("counters", { floor: 0 });
+    world.accept("a", 5);
+    layer.start();
+    counters.trouble("failing");
+    await time.advance(5_000);
+    expect(layer.failed).toBeGreaterThan(3);
+    counters.heal();
+    await time.advance(1_200);
+    expect(counters.rowsOf("eu").at(-1)).toMatchObject({ count: 5 });
+  });
+
+  test("a fixed floor stands, otherwise it follows the live regions", async () => {
+    expect(setUp("counters", { floor: 0.3 }).layer.floor).toBe(0.3);
+    const { time, counters, layer } = setUp();
+    expect(layer.floor).toBe(1);
+    for (const region of ["us", "ap"]) await counters.store.publish(region, []);
+    layer.start();
+    await time.advance(2_500);
+    expect(layer.floor).toBeCloseTo(0.02 / 4);
+  });
+
+  test("stopped, it asks nobody and holds no timer", async () => {
+    const { time, counters, layer } = setUp("both");
+    layer.start();
+    await time.advance(2_500);
+    layer.stop();
+    const before = counters.published.length;
+    expect(time.pending).toBe(0);
+    await time.advance(100_000);
+    expect(counters.published.length).toBe(before);
+  });
+});

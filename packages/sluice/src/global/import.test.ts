@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import { Import } from "./import.ts";
+
+const MINUTE_MS = 60_000;
+
+function setUp(cellsMax = 8) {
+  const world = new LayeredEngine(cellsMax);
+  const { time, ledger, engine } = world;
+  const counters = new TroubledCounters(time);
+  const imports = new Import(engine, ledger, counters, { region: "eu", clock: time.clock, trace: null });
+  const put = (region: string, count: number, identifier = "a", sequence: number = world.sequence) =>
+    counters.store.publish(region, [
+      { key: world.key(identifier), sequence, count, expiresAtMs: (sequence + 2) * MINUTE_MS },
+    ]);
+  const foreign = (identifier = "a") => engine.table.foreign(world.slot(identifier), world.sequence);
+  return { world, time, table: engine.table, ledger, counters, imports, put, foreign };
+}
+
+describe("import", () => {
+  test("the foreign sum is merged by max, the own region's row is no part of it", async () => {
+    const { imports, put, foreign } = setUp();
+    await put("us", 5);
+    await put("ap", 3);
+    await put("eu", 100);
+    await imports.importOnce();
+    expect(foreign()).toBe(8);
+  });
+
+  test("the own region's row raises others as a lower bound, and makes nothing fresh", async () => {
+    const { world, table, imports, put } = setUp();
+    world.accept("a", 4);
+    await put("eu", 10);
+    await imports.importOnce();
+    const slot = world.slot();
+    expect([table.own(slot, world.sequence), table.others(slot, world.sequence)]).toEqual([4, 6]);
+    expect(table.freshUntilMs(slot, world.sequence)).toBe(0);
+    expect(table.published(slot, world.sequence)).toBe(10);
+    world.accept("a", 3);
+    await imports.importOnce();
+    expect(table.others(slot, world.sequence)).toBe(6);
+  });
+
+  test("a cell that nobody has asked about here takes a free slot, and evicts nobody", async () => {
+    const { world, imports, put, foreign } = setUp(1);
+    await put("us", 5, "a");
+    await put("us", 6, "b");
+    await imports.importOnce();
+    expect([foreign("a"), world.find("b") >= 0]).toEqual([5, false]);
+  });
+
+  test("a row of the previous window is merged into the previous cell; older and later ones into none", async () => {
+    const { world, table, imports, put } = setUp();
+    for (const [count, step] of [
+      [1, -2],
+      [2, -1],
+      [3, 0],
+      [4, 1],
+    ] as const)
+      await put("us", count, "a", world.sequence + step);
+    await imports.importOnce();
+    const slot = world.slot();
+    expect([table.foreign(slot, world.sequence), table.foreign(slot, world.previous)]).toEqual([3, 2]);
+  });
+
+  test("a row of a window that begins later is merged once it has begun", async () => {
+    const { world, time, imports, put, foreign } = setUp();
+    await put("us", 4, "a", world.sequence + 1);
+    await imports.importOnce();
+    time.pass(MINUTE_MS);
+    await imports.importOnce();
+    expect(foreign()).toBe(4);
+  });
+
+  test("reads are incremental, with a full pass from time to time and after a failure", async () => {
+    const { counters, imports } = setUp();
+    for (let i = 0; i < 12; i++) await imports.importOnce();
+    const isFull = () => counters.reads.map(({ cursor }) => cursor === null);
+    expect(isFull().filter(Boolean).length).toBe(2);
+    expect(isFull().slice(0, 3)).toEqual([true, false, false]);
+    counters.trouble("failing");
+    await expect(imports.importOnce()).rejects.toThrow("refused");
+    counters.heal();
+    await imports.importOnce();
+    expect([isFull().at(-1), imports.failed]).toEqual([true, 1]);
+  });
+
+  test("a cell in use elsewhere makes what this region has of it due, however little", async () => {
+    const { world, ledger, imports, put } = setUp();
+    world.accept("a");
+    ledger.markPublished(world.slot());
+    await put("us", 1);
+    await imports.importOnce();
+    expect(ledger.unpublished.size).toBe(1);
+  });
+
+  test.each([
+    ["negative", -1, 0],
+    ["a fraction", 1.5, 0],
+    ["no number", Number.NaN, 0],
+    ["an own count that is none", 1, -5],
+  ])("a row with %s is junk: counted, and nothing else", async (_, foreign, own) => {
+    const { world, time, imports: __, ...rest } = setUp();
+    const page = {
+      cells: [{ key: world.key(), sequence: world.sequence, foreign, own }],
+      cursor: "1",
+      regionsLive: Number.NaN,
+    };
+    const counters = { ...rest.counters, read: async () => page } as unknown as TroubledCounters;
+    const imports = new Import(world.engine, world.ledger, counters, { region: "eu", clock: time.clock, trace: null });
+    await imports.importOnce();
+    expect([imports.junk, imports.cells, imports.regionsLive, world.find() >= 0]).toEqual([1, 0, 1, false]);
+  });
+
+  test("a published cell that the store no longer has is due again", async () => {
+    const { world, table, ledger, imports } = setUp();
+    world.accept("a", 5);
+    table.raisePublished(world.slot(), world.sequence, 5);
+    ledger.markPublished(world.slot());
+    await imports.importOnce();
+    expect([...ledger.unseen]).toEqual([world.slot()]);
+    expect(ledger.unpublished.size).toBe(1);
+  });
+});

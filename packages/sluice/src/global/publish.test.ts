@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import { Publish } from "./publish.ts";
+
+const MINUTE_MS = 60_000;
+
+function setUp() {
+  const world = new LayeredEngine(16);
+  const { time, ledger, engine } = world;
+  const counters = new TroubledCounters(time);
+  const options = { region: "eu", durationMinMs: MINUTE_MS, clock: time.clock, trace: null };
+  const publish = new Publish(engine.table, ledger, counters, options);
+  const sent = () => counters.rowsOf("eu").map(({ key, count }) => `${key.identifier}${count}`);
+  return { world, time, table: engine.table, ledger, counters, publish, sent };
+}
+
+describe("publish", () => {
+  test("a call without rows is made all the same: it says that the region is alive", async () => {
+    const { counters, publish } = setUp();
+    await publish.publishOnce(0);
+    expect(counters.published).toEqual([{ region: "eu", rows: [] }]);
+  });
+
+  test("sends the regional count, never the foreign one", async () => {
+    const { world, table, publish, sent } = setUp();
+    world.accept("a", 3);
+    table.raiseOthers(world.slot(), world.sequence, 4);
+    table.raiseForeign(world.slot(), world.sequence, 50);
+    await publish.publishOnce(0);
+    expect(sent()).toEqual(["a7"]);
+  });
+
+  test("a foreign count alone is nothing to publish", async () => {
+    const { world, table, ledger, publish, sent } = setUp();
+    world.accept("a", 1);
+    await publish.publishOnce(0);
+    table.raiseForeign(world.slot(), world.sequence, 50);
+    ledger.regionalRose(world.slot());
+    await publish.publishOnce(0);
+    expect(sent()).toEqual(["a1"]);
+  });
+
+  test("`published` moves after success only, and then the same count is not sent again", async () => {
+    const { world, table, counters, publish, sent } = setUp();
+    world.accept("a", 3);
+    counters.trouble("failing");
+    await expect(publish.publishOnce(0)).rejects.toThrow("refused");
+    expect([table.published(world.slot(), world.sequence), publish.failed, publish.rows]).toEqual([0, 1, 0]);
+    counters.heal();
+    await publish.publishOnce(0);
+    await publish.publishOnce(0);
+    expect([table.published(world.slot(), world.sequence), sent(), publish.rows]).toEqual([3, ["a3", "a3"], 1]);
+  });
+
+  test("cost that came while a publish was under way is due again", async () => {
+    const { world, counters, publish, sent } = setUp();
+    world.accept("a", 3);
+    counters.trouble("stalled");
+    const first = publish.publishOnce(0);
+    world.accept("a", 2);
+    counters.heal();
+    await first;
+    await publish.publishOnce(0);
+    expect(sent()).toEqual(["a3", "a5"]);
+  });
+
+  test("both windows of a key are sent, each with its own expiry", async () => {
+    const { world, time, counters, publish } = setUp();
+    world.accept("a", 3);
+    time.pass(MINUTE_MS);
+    world.accept("a", 2);
+    await publish.publishOnce(0);
+    expect(counters.rowsOf("eu")).toMatchObject([
+      { sequence: world.previous, count: 3, expiresAtMs: (world.previous + 2) * MINUTE_MS },
+      { sequence: world.sequence, count: 2, expiresAtMs: (world.sequence + 2) * MINUTE_MS },
+    ]);
+  });
+
+  test("a key that waits below the floor stays due, and goes out when it reaches it", async () => {
+    const { world, ledger, publish, sent } = setUp();
+    world.accept("a", 9);
+    await publish.publishOnce(0.1);
+    expect([sent(), ledger.unpublished.size]).toEqual([[], 1]);
+    world.accept("a", 1);
+    await publish.publishOnce(0.1);
+    await publish.publishOnce(0.1);
+    expect([sent(), ledger.unpublished.size]).toEqual([["a10"], 0]);
+  });
+
+  test("short windows are not kept in mind", async () => {
+    const { world, ledger, publish, sent } = setUp();
+    world.accept("a", 50, 100, 59_000);
+    await publish.publishOnce(0);
+    expect([sent(), ledger.unpublished.size]).toEqual([[], 0]);
+  });
+
+  test("an answer for a slot that has become another key's moves nothing", async () => {
+    const { world, table, counters, publish } = setUp();
+    world.accept("a", 3);
+    counters.trouble("stalled");
+    const sending = publish.publishOnce(0);
+    const slot = world.slot();
+    world.engine.release(slot, true);
+    world.accept("b", 1);
+    expect(world.slot("b")).toBe(slot);
+    counters.heal();
+    await sending;
+    expect(table.published(slot, world.sequence)).toBe(0);
+  });
+});
