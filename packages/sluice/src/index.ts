@@ -1,0 +1,18 @@
+/** Sluice: a rate limiter that decides in memory and converges everywhere else. */
+export type { Clock, Random, Timers } from "./core/clock.ts";
+export type { Duration } from "./core/duration.ts";
+export { type ErrorCode, SluiceError } from "./core/errors.ts";
+export type { DecisionEvent, GlobalEvent, OriginEvent, Trace, TraceEvent } from "./core/trace.ts";
+export type { BatchDecision, Decision, Reason, Source } from "./engine/decision.ts";
+export type { WhenFull } from "./engine/engine.ts";
+export type { CellInspection, Inspection } from "./engine/inspection.ts";
+export type { Key } from "./engine/key.ts";
+export type { CounterRow, Counters, DenialRow, Denials, ImportedCell, ImportPage } from "./global/counters.ts";
+export type { GlobalMode } from "./global/global-layer.ts";
+export { Limiter, type Rule, type RuleOptions, type RuleRequest } from "./limiter/limiter.ts";
+export { type MemoryStoreOptions, memoryCounters, memoryOrigin } from "./limiter/memory-stores.ts";
+export type { LimiterOptions } from "./limiter/options.ts";
+export type { InspectRequest, KeyRequest, LimitRequest } from "./limiter/request.ts";
+export type { CloseReport } from "./limiter/stack.ts";
+export type { GlobalStats, OriginStats, Stats } from "./limiter/stats.ts";
+export type { CellName, Origin, OriginCount, Raise, Read } from "./origin/origin.ts";

@@ -1,0 +1,153 @@
+import { describe, expect, test } from "vitest";
+import { type ErrorCode, SluiceError } from "../core/errors.ts";
+import { Limiter } from "./limiter.ts";
+import { memoryCounters, memoryOrigin } from "./memory-stores.ts";
+import type { LimiterOptions } from "./options.ts";
+
+const nothing = () => {};
+const later = async () => {};
+const timers = { set: nothing, clear: nothing };
+
+function thrown(options: unknown): SluiceError {
+  try {
+    new Limiter({ cellsMax: 1, timers, ...(options as LimiterOptions) });
+  } catch (error) {
+    if (error instanceof SluiceError) return error;
+    throw new Error("not a SluiceError", { cause: error });
+  }
+  throw new Error(`nothing was thrown for ${JSON.stringify(options)}`);
+}
+
+const NUMBERS_NOT: readonly unknown[] = [
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  -1,
+  "50",
+  50n,
+  null,
+  true,
+  [50],
+  { valueOf: () => 50 },
+];
+const counters = (fields: object) => ({
+  ...memoryCounters(),
+  publish: later,
+  read: later,
+  cleanUp: later,
+  close: later,
+  ...fields,
+});
+
+/** Option → its code, what its message must state, and what is not legal there. */
+const BAD: readonly (readonly [keyof LimiterOptions, ErrorCode, string, readonly unknown[]])[] = [
+  ["region", "RL_REGION_INVALID", "1 to 64 characters", ["", "x".repeat(65), "\ud800", 5, null, ["eu"], Object("eu")]],
+  [
+    "origin",
+    "RL_ORIGIN_INVALID",
+    "raise, read and close",
+    [5, "redis://", nothing, {}, { raise: later, read: later }, { raise: later, read: 5, close: later }],
+  ],
+  [
+    "global",
+    "RL_GLOBAL_INVALID",
+    "publish, read, cleanUp and close, and denials",
+    [5, "mysql://", {}, counters({ publish: 5 })],
+  ],
+  [
+    "globalMode",
+    "RL_MODE_INVALID",
+    '"counters", "denials" or "both"',
+    ["", "Counters", "all", null, 1, ["both"], Object("both")],
+  ],
+  ["flushMs", "RL_INTERVAL_INVALID", "flushMs 5 to 1000", [4, 1_001, 0, ...NUMBERS_NOT]],
+  ["readTimeoutMs", "RL_INTERVAL_INVALID", "readTimeoutMs 1 to 300", [0, 301, ...NUMBERS_NOT]],
+  ["closeTimeoutMs", "RL_INTERVAL_INVALID", "closeTimeoutMs 0 to 60000", [60_001, ...NUMBERS_NOT]],
+  ["publishMs", "RL_INTERVAL_INVALID", "publishMs and importMs 100 to globalDurationMin", [99, 60_001, ...NUMBERS_NOT]],
+  ["importMs", "RL_INTERVAL_INVALID", "publishMs and importMs 100 to globalDurationMin", [99, 60_001, ...NUMBERS_NOT]],
+  ["commandsPerSecond", "RL_COMMANDS_INVALID", "from 20 to 10000000", [19, 10_000_001, 0, ...NUMBERS_NOT]],
+  ["globalDurationMin", "RL_DURATION_INVALID", "from 1 s to 30 d", [999, "31d", "1 m", "", null, 0]],
+  ["floor", "RL_FLOOR_INVALID", "from 0 to 1", [1.01, -0.01, Number.NaN, "0.5", true, [0.5], Number.POSITIVE_INFINITY]],
+  ["errorBudget", "RL_BUDGET_INVALID", "above 0, up to 1", [0, 1.01, -1, Number.NaN, "0.02", null, true]],
+  ["trace", "RL_TRACE_INVALID", "a function", [5, "trace", {}, []]],
+];
+
+describe("options of the layers", () => {
+  test.each(BAD)(
+    "a bad %s is refused, and the error names it, its bounds and the value",
+    (name, code, bounds, values) => {
+      for (const value of values) {
+        const error = thrown({ [name]: value });
+        expect([error.code, error.field, String(value)]).toEqual([code, name, String(value)]);
+        expect(Object.is(error.value, value)).toBe(true);
+        expect(error.message).toContain(bounds);
+      }
+    },
+  );
+
+  test("a global layer without a region is refused", () => {
+    expect(thrown({ global: memoryCounters() })).toMatchObject({
+      code: "RL_REGION_INVALID",
+      field: "region",
+      value: undefined,
+    });
+  });
+
+  test("global counters without their denials are refused, and the error names that part", () => {
+    for (const denials of [undefined, null, {}, { write: later }, { active: later, write: 5 }]) {
+      const error = thrown({ region: "eu", global: counters({ denials }) });
+      expect(error).toMatchObject({ code: "RL_GLOBAL_INVALID", field: "global.denials" });
+    }
+  });
+
+  test.each(["publishMs", "importMs"] as const)(
+    "an interval longer than the shortest window it serves is refused: %s",
+    (name) => {
+      expect(thrown({ globalDurationMin: "5s", [name]: 5_001 })).toMatchObject({
+        code: "RL_INTERVAL_INVALID",
+        field: name,
+      });
+      expect(() => new Limiter({ cellsMax: 1, timers, globalDurationMin: "5s", [name]: 5_000 })).not.toThrow();
+    },
+  );
+
+  test.each<LimiterOptions>([
+    { region: "eu" },
+    { region: "🙂".repeat(64) },
+    { flushMs: 5, readTimeoutMs: 1, closeTimeoutMs: 0, commandsPerSecond: 20 },
+    { flushMs: 1_000, readTimeoutMs: 300, closeTimeoutMs: 60_000, commandsPerSecond: 10_000_000 },
+    { publishMs: 100, importMs: 60_000, floor: 0, errorBudget: Number.MIN_VALUE },
+    { globalDurationMin: 1_000, floor: 1, errorBudget: 1 },
+    { globalMode: "both" },
+    { trace: nothing },
+  ])("what lies on a bound is legal: %j", (options) => {
+    expect(() => new Limiter({ cellsMax: 1, timers, ...options })).not.toThrow();
+  });
+
+  test("without stores there are no layers to report on, with them there are", async () => {
+    expect(new Limiter({ cellsMax: 1, timers }).stats()).toMatchObject({ origin: null, global: null });
+    const limiter = new Limiter({
+      cellsMax: 1,
+      timers,
+      region: "eu",
+      origin: memoryOrigin(),
+      global: memoryCounters(),
+    });
+    expect(limiter.stats()).toMatchObject({
+      origin: { breaker: "closed", reads: 0, raises: 0, unreplayed: 0, readsInFlight: 0 },
+      global: { regionsLive: 1, floor: 1, rowsPublished: 0, denials: { emitted: 0, dropped: 0, inflated: 0 } },
+    });
+    expect(await limiter.close()).toEqual({ lost: 0 });
+  });
+
+  test("nothing is started when an option is refused", () => {
+    let set = 0;
+    const counting = {
+      set: () => {
+        set++;
+      },
+      clear: nothing,
+    };
+    expect(() => new Limiter({ timers: counting, origin: memoryOrigin(), floor: 2 })).toThrow(SluiceError);
+    expect(set).toBe(0);
+  });
+});

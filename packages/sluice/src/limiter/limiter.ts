@@ -1,0 +1,245 @@
+/**
+ * The limiter: what a user holds. Takes requests apart, checks them, and asks the engine.
+ *
+ * Invariant: whatever can be wrong with a request is found before anything is counted.
+ */
+import { assert } from "../core/assert.ts";
+import { BATCH_MAX } from "../core/bounds.ts";
+import type { Duration } from "../core/duration.ts";
+import { SluiceError } from "../core/errors.ts";
+import { type BatchItem, decideBatch, isSameCell } from "../engine/batch.ts";
+import type { BatchDecision, Decision } from "../engine/decision.ts";
+import type { ReadOutcome } from "../engine/gate.ts";
+import { type Inspection, inspect } from "../engine/inspection.ts";
+import { type Key, keyOf } from "../engine/key.ts";
+import type { Scope } from "../engine/scope.ts";
+import type { RegionalLayer } from "../origin/regional-layer.ts";
+import { checkKnown } from "./known.ts";
+import { type LimiterOptions, readOptions } from "./options.ts";
+import { checkCost, checkLimit, checkRequest, type InspectRequest, type LimitRequest } from "./request.ts";
+import { type CloseReport, Stack } from "./stack.ts";
+import { readStats, type Stats } from "./stats.ts";
+
+/** What a rule fixes for all of its requests. */
+export interface RuleOptions {
+  /** The tenant; `"default"` if not given. */
+  readonly workspace?: string | undefined;
+  readonly namespace: string;
+  /** An integer from 0 (a ban) to 2^40. */
+  readonly limit: number;
+  /** The window: milliseconds, or a text such as `"10s"`, `"5m"`, `"1h"`, `"30d"`. From 1 s to 30 d. */
+  readonly duration: Duration;
+}
+
+/** What may differ between two requests of one rule. */
+export type RuleRequest = Pick<LimitRequest, "cost">;
+
+/** A limit that is asked about many identifiers: everything but the identifier is checked and hashed once. */
+export interface Rule {
+  limit(identifier: string, request?: RuleRequest): Promise<Decision>;
+  decide(identifier: string, request?: RuleRequest): Decision | Promise<Decision>;
+  inspect(identifier: string): Inspection;
+}
+
+/** A key that is denied again and again while it is read: after this many reads it is decided all the same, degraded. */
+const READS_MAX = 4;
+
+const RULE_KNOWN: readonly (keyof RuleOptions)[] = ["workspace", "namespace", "limit", "duration"];
+
+export class Limiter {
+  readonly #stack: Stack;
+  /** Requests that wait for the origin. */
+  readonly #waiting = new Set<Promise<unknown>>();
+  /** Settles when a close that is under way is done; undefined while open. */
+  #closing: Promise<CloseReport> | undefined;
+
+  /** @throws SluiceError if an option is not legal, or two do not go together. */
+  constructor(options: LimiterOptions = {}) {
+    this.#stack = new Stack(readOptions(options));
+  }
+
+  /**
+   * Decides one request, and counts its cost if it is allowed. A denial is a value: the promise is rejected for misuse
+   * only, with a SluiceError.
+   */
+  async limit(request: LimitRequest): Promise<Decision> {
+    return this.decide(request);
+  }
+
+  /**
+   * `limit` without a promise where none is needed: a decision if memory suffices, a promise if the origin must be read.
+   *
+   * @throws SluiceError if the request is not legal, or the limiter closed. Nothing was counted.
+   */
+  decide(request: LimitRequest): Decision | Promise<Decision> {
+    this.#checkOpen();
+    checkRequest(request);
+    // Every field is read once and first: a getter that asks this limiter again must not change the scope below.
+    const { workspace, namespace, identifier, duration, limit, cost = 1 } = request;
+    checkLimit(limit);
+    checkCost(cost);
+    return this.#decide(this.#stack.engine.scopes.find(workspace, namespace, duration), identifier, limit, cost);
+  }
+
+  /** Decides 1 to 1000 requests together: all are counted, or none. Rejected for misuse only. */
+  async limitMany(requests: readonly LimitRequest[]): Promise<BatchDecision> {
+    return this.decideMany(requests);
+  }
+
+  /** `limitMany` without a promise where none is needed. */
+  decideMany(requests: readonly LimitRequest[]): BatchDecision | Promise<BatchDecision> {
+    this.#checkOpen();
+    if (!Array.isArray(requests) || requests.length === 0 || requests.length > BATCH_MAX) {
+      throw new SluiceError("RL_BATCH_INVALID", "requests", requests);
+    }
+    const items: BatchItem[] = [];
+    for (let i = 0; i < requests.length; i++) {
+      try {
+        items.push(this.#item(requests[i]));
+      } catch (error) {
+        throw error instanceof SluiceError ? error.within(`requests[${i}]`) : error;
+      }
+    }
+    const answer = decideBatch(this.#stack.engine, items, []);
+    this.#stack.wake();
+    return isDecision(answer) ? answer : this.#wait(this.#readAndDecideMany(items, answer));
+  }
+
+  /** A rule: a limit to be asked about many identifiers. */
+  rule(options: RuleOptions): Rule {
+    this.#checkOpen();
+    checkKnown(options, RULE_KNOWN, "rule");
+    const { limit } = options;
+    checkLimit(limit);
+    const scope = this.#stack.engine.scopes.create(options.workspace, options.namespace, options.duration);
+    const decide = (identifier: string, request?: RuleRequest): Decision | Promise<Decision> => {
+      this.#checkOpen();
+      const cost = request === undefined ? 1 : costOf(request);
+      return this.#decide(scope, identifier, limit, cost);
+    };
+    return {
+      decide,
+      limit: async (identifier, request) => decide(identifier, request),
+      inspect: (identifier) => inspect(this.#stack.engine, scope, identifier, limit),
+    };
+  }
+
+  /** Explains a key: both cells, their weight, the effective count, what would be allowed now. Counts nothing. */
+  inspect(request: InspectRequest): Inspection {
+    checkRequest(request);
+    const { workspace, namespace, identifier, duration, limit } = request;
+    if (limit !== undefined) checkLimit(limit);
+    return inspect(
+      this.#stack.engine,
+      this.#stack.engine.scopes.find(workspace, namespace, duration),
+      identifier,
+      limit,
+    );
+  }
+
+  /** Counters since the start, and gauges of now. */
+  stats(): Stats {
+    return readStats(this.#stack);
+  }
+
+  /**
+   * Stops: later requests are refused with `RL_CLOSED`. What is not yet replayed is replayed first, for up to
+   * `closeTimeoutMs`; the report says what was lost. Closing again gives the same report.
+   */
+  close(): Promise<CloseReport> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #decide(scope: Scope, identifier: string, limit: number, cost: number): Decision | Promise<Decision> {
+    const decision = this.#stack.engine.decide(scope, identifier, limit, cost, null);
+    this.#stack.wake();
+    return decision ?? this.#wait(this.#readAndDecide(keyOf(scope, identifier), limit, cost));
+  }
+
+  /** Whoever waits when the limiter closes is still answered, and what it counts is replayed with the rest. */
+  async #close(): Promise<CloseReport> {
+    await Promise.allSettled(this.#waiting);
+    return this.#stack.close();
+  }
+
+  #wait<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    this.#waiting.add(answer);
+    return answer.finally(() => this.#waiting.delete(answer));
+  }
+
+  /** Reads the origin, then decides; again if the key was denied meanwhile, a few times. */
+  async #readAndDecide(key: Key, limit: number, cost: number): Promise<Decision> {
+    const { engine } = this.#stack;
+    const { workspace, namespace, durationMs, identifier } = key;
+    for (let tries = 1; ; tries++) {
+      const read = await this.#regional.read(key, cost > 0);
+      const scope = engine.scopes.find(workspace, namespace, durationMs);
+      const decision = engine.decide(
+        scope,
+        identifier,
+        limit,
+        cost,
+        tries < READS_MAX ? read : { ...read, isOk: false },
+      );
+      if (decision !== null) return decision;
+    }
+  }
+
+  async #readAndDecideMany(items: readonly BatchItem[], needed: readonly number[]): Promise<BatchDecision> {
+    const reads: (ReadOutcome | null)[] = items.map(() => null);
+    let wanted = needed;
+    for (let tries = 1; ; tries++) {
+      const keys = wanted.map((i) => ({
+        key: items[i]!.key,
+        mayClaim: items.some((one) => one.cost > 0 && isSameCell(one, items[i]!)),
+      }));
+      const outcomes = await this.#regional.readMany(keys);
+      wanted.forEach((i, at) => {
+        const read = outcomes[at]!;
+        reads[i] = tries < READS_MAX ? read : { ...read, isOk: false };
+      });
+      const answer = decideBatch(this.#stack.engine, items, reads);
+      if (isDecision(answer)) return answer;
+      wanted = answer;
+    }
+  }
+
+  get #regional(): RegionalLayer {
+    const { regional } = this.#stack;
+    assert(regional !== null, "only a regional layer asks for reads");
+    return regional;
+  }
+
+  #item(request: LimitRequest | undefined): BatchItem {
+    checkRequest(request);
+    const { workspace, namespace, identifier, duration, limit, cost = 1 } = request;
+    checkLimit(limit);
+    checkCost(cost);
+    const engine = this.#stack.engine;
+    const scope = engine.scopes.find(workspace, namespace, duration);
+    engine.locate(scope, identifier);
+    const { h0, h1, h2 } = engine.hash;
+    return { key: keyOf(scope, identifier), h0, h1, h2, limit, cost };
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw new SluiceError("RL_CLOSED", "limiter", "closed");
+  }
+}
+
+/** The cost of a rule's request. Only where none is named is there time to look for a misspelt one. */
+function costOf(request: RuleRequest): number {
+  if (request === null || typeof request !== "object") throw new SluiceError("RL_REQUEST_INVALID", "request", request);
+  const { cost } = request;
+  if (cost === undefined) {
+    checkKnown(request, ["cost"], "request");
+    return 1;
+  }
+  checkCost(cost);
+  return cost;
+}
+
+function isDecision(answer: BatchDecision | readonly number[]): answer is BatchDecision {
+  return !Array.isArray(answer);
+}

@@ -1,0 +1,204 @@
+/**
+ * What a limiter is made with: checked once, at construction, with an error that names the option.
+ *
+ * An unknown option is refused, because a misspelt one would silently mean the default.
+ */
+import * as bounds from "../core/bounds.ts";
+import type { Clock, Random, Timers } from "../core/clock.ts";
+import { type Duration, parseDuration } from "../core/duration.ts";
+import { type ErrorCode, SluiceError } from "../core/errors.ts";
+import { isPart } from "../core/part.ts";
+import type { Trace } from "../core/trace.ts";
+import type { WhenFull } from "../engine/engine.ts";
+import type { Counters } from "../global/counters.ts";
+import type { GlobalMode } from "../global/global-layer.ts";
+import type { Origin } from "../origin/origin.ts";
+import { checkKnown } from "./known.ts";
+import { systemClock, systemRandom, systemTimers } from "./system.ts";
+
+export interface LimiterOptions {
+  /**
+   * How many keys the process holds at most: 1 to 16,000,000, default 1,048,576. Each takes 144 bytes once used. A full
+   * table forgets the keys that matter least.
+   */
+  readonly cellsMax?: number | undefined;
+  /** The answer where a full table has nothing it may forget: `"allow"` (default) or `"deny"`. Flagged `degraded`. */
+  readonly whenFull?: WhenFull | undefined;
+  /** The name of the region this process belongs to: 1 to 64 characters. Needed with a global layer. */
+  readonly region?: string | undefined;
+  /** The counter store that the processes of the region share. Without one, the process limits alone. */
+  readonly origin?: Origin | undefined;
+  /** The counter store that all regions share. */
+  readonly global?: Counters | undefined;
+  /** How regions tell each other: `"counters"` (default), `"denials"` or `"both"`. */
+  readonly globalMode?: GlobalMode | undefined;
+  /** How often accepted cost is replayed to the origin: 5 to 1000 ms, default 50. */
+  readonly flushMs?: number | undefined;
+  /** How long a request waits for the origin at most: 1 to 300 ms, default 300. */
+  readonly readTimeoutMs?: number | undefined;
+  /** How many cells a second are replayed at most: 20 to 10,000,000, default 20,000. What is over waits. */
+  readonly commandsPerSecond?: number | undefined;
+  /** How often regional counts are published, and foreign ones imported: 100 ms to `globalDurationMin`, default 1000. */
+  readonly publishMs?: number | undefined;
+  readonly importMs?: number | undefined;
+  /** Windows shorter than this stay regional: default `"1m"`. */
+  readonly globalDurationMin?: Duration | undefined;
+  /** The part of a limit below which counts stay in their region: 0 to 1; by the number of live regions if not given. */
+  readonly floor?: number | undefined;
+  /** How far over a limit the regions together may go by what they keep to themselves: above 0, up to 1, default 0.02. */
+  readonly errorBudget?: number | undefined;
+  /** How long `close()` tries to replay what is left: 0 to 60,000 ms, default 5000. */
+  readonly closeTimeoutMs?: number | undefined;
+  /** Hears everything that is decided, learnt and sent: for recording histories. Costs an object an event. */
+  readonly trace?: Trace | undefined;
+  /** Time, timers and randomness; the defaults are the real ones. */
+  readonly clock?: Clock | undefined;
+  readonly timers?: Timers | undefined;
+  readonly random?: Random | undefined;
+}
+
+/** The options with every default filled in, and checked. */
+export interface Settings {
+  readonly cellsMax: number;
+  readonly whenFull: WhenFull;
+  readonly region: string;
+  readonly origin: Origin | null;
+  readonly global: Counters | null;
+  readonly globalMode: GlobalMode;
+  readonly flushMs: number;
+  readonly readTimeoutMs: number;
+  readonly commandsPerSecond: number;
+  readonly publishMs: number;
+  readonly importMs: number;
+  readonly globalDurationMinMs: number;
+  readonly floor: number | null;
+  readonly errorBudget: number;
+  readonly closeTimeoutMs: number;
+  readonly trace: Trace | null;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}
+
+const KNOWN: Readonly<Record<keyof LimiterOptions, true>> = {
+  cellsMax: true,
+  whenFull: true,
+  region: true,
+  origin: true,
+  global: true,
+  globalMode: true,
+  flushMs: true,
+  readTimeoutMs: true,
+  commandsPerSecond: true,
+  publishMs: true,
+  importMs: true,
+  globalDurationMin: true,
+  floor: true,
+  errorBudget: true,
+  closeTimeoutMs: true,
+  trace: true,
+  clock: true,
+  timers: true,
+  random: true,
+};
+
+export function readOptions(options: LimiterOptions): Settings {
+  checkKnown(options, Object.keys(KNOWN));
+  const {
+    clock = systemClock,
+    timers = systemTimers,
+    random = systemRandom,
+    cellsMax = bounds.CELLS_MAX_DEFAULT,
+    whenFull = "allow",
+    trace = null,
+  } = options;
+  const isCells = Number.isInteger(cellsMax) && cellsMax >= bounds.CELLS_MAX_MIN && cellsMax <= bounds.CELLS_MAX_MAX;
+  if (!isCells) throw new SluiceError("RL_CELLS_MAX_INVALID", "cellsMax", cellsMax);
+  if (whenFull !== "allow" && whenFull !== "deny") throw new SluiceError("RL_WHEN_FULL_INVALID", "whenFull", whenFull);
+  if (trace !== null && typeof trace !== "function") throw new SluiceError("RL_TRACE_INVALID", "trace", trace);
+  checkPassedIn(clock, timers, random);
+  return { cellsMax, whenFull, trace, clock, timers, random, ...regional(options), ...global(options) };
+}
+
+type RegionalSettings = Pick<Settings, "origin" | "flushMs" | "readTimeoutMs" | "commandsPerSecond" | "closeTimeoutMs">;
+
+function regional(options: LimiterOptions): RegionalSettings {
+  const { origin = null, commandsPerSecond = bounds.COMMANDS_PER_SECOND_DEFAULT } = options;
+  if (origin !== null) checkFunctions(origin, "origin", ["raise", "read", "close"], "RL_ORIGIN_INVALID");
+  const { COMMANDS_PER_SECOND_MIN, COMMANDS_PER_SECOND_MAX } = bounds;
+  if (!isWithin(commandsPerSecond, COMMANDS_PER_SECOND_MIN, COMMANDS_PER_SECOND_MAX)) {
+    throw new SluiceError("RL_COMMANDS_INVALID", "commandsPerSecond", commandsPerSecond);
+  }
+  const { flushMs = bounds.FLUSH_DEFAULT_MS, readTimeoutMs = bounds.READ_TIMEOUT_MAX_MS } = options;
+  const { closeTimeoutMs = bounds.CLOSE_TIMEOUT_DEFAULT_MS } = options;
+  checkInterval(flushMs, "flushMs", bounds.FLUSH_MIN_MS, bounds.FLUSH_MAX_MS);
+  checkInterval(readTimeoutMs, "readTimeoutMs", bounds.READ_TIMEOUT_MIN_MS, bounds.READ_TIMEOUT_MAX_MS);
+  checkInterval(closeTimeoutMs, "closeTimeoutMs", 0, bounds.CLOSE_TIMEOUT_MAX_MS);
+  return { origin, flushMs, readTimeoutMs, commandsPerSecond, closeTimeoutMs };
+}
+
+type GlobalSettings = Pick<
+  Settings,
+  "region" | "global" | "globalMode" | "publishMs" | "importMs" | "globalDurationMinMs" | "floor" | "errorBudget"
+>;
+
+function global(options: LimiterOptions): GlobalSettings {
+  const { global: counters = null, globalMode = "counters", region } = options;
+  if (counters !== null) {
+    checkFunctions(counters, "global", ["publish", "read", "cleanUp", "close"], "RL_GLOBAL_INVALID");
+    checkFunctions(counters.denials, "global.denials", ["write", "active"], "RL_GLOBAL_INVALID");
+  }
+  const isNamed = isPart(region) && [...region].length <= bounds.REGION_LENGTH_MAX;
+  if ((region !== undefined || counters !== null) && !isNamed) {
+    throw new SluiceError("RL_REGION_INVALID", "region", region);
+  }
+  if (!["counters", "denials", "both"].includes(globalMode)) {
+    throw new SluiceError("RL_MODE_INVALID", "globalMode", globalMode);
+  }
+  const { publishMs = bounds.ROUND_DEFAULT_MS, importMs = bounds.ROUND_DEFAULT_MS, floor = null } = options;
+  const { globalDurationMin = bounds.GLOBAL_DURATION_MIN_DEFAULT_MS, errorBudget = bounds.ERROR_BUDGET_DEFAULT } =
+    options;
+  const globalDurationMinMs = parseDuration(globalDurationMin, "globalDurationMin");
+  checkInterval(publishMs, "publishMs", bounds.ROUND_MIN_MS, globalDurationMinMs);
+  checkInterval(importMs, "importMs", bounds.ROUND_MIN_MS, globalDurationMinMs);
+  if (floor !== null && !isWithin(floor, 0, 1)) throw new SluiceError("RL_FLOOR_INVALID", "floor", floor);
+  if (!isWithin(errorBudget, Number.MIN_VALUE, 1))
+    throw new SluiceError("RL_BUDGET_INVALID", "errorBudget", errorBudget);
+  return {
+    region: region ?? "",
+    global: counters,
+    globalMode,
+    publishMs,
+    importMs,
+    globalDurationMinMs,
+    floor,
+    errorBudget,
+  };
+}
+
+function checkPassedIn(clock: Clock, timers: Timers, random: Random): void {
+  checkFunctions(clock, "clock", ["wallMs", "monoMs"], "RL_CLOCK_INVALID");
+  const wallMs: unknown = clock.wallMs();
+  if (!isWithin(wallMs, 0, bounds.WALL_MAX_MS)) throw new SluiceError("RL_CLOCK_INVALID", "clock", wallMs);
+  checkFunctions(timers, "timers", ["set", "clear"], "RL_TIMERS_INVALID");
+  checkFunctions(random, "random", ["uint32"], "RL_RANDOM_INVALID");
+  const drawn: unknown = random.uint32();
+  if (!Number.isInteger(drawn) || !isWithin(drawn, 0, 2 ** 32 - 1)) {
+    throw new SluiceError("RL_RANDOM_INVALID", "random", drawn);
+  }
+}
+
+function checkInterval(value: unknown, field: string, minMs: number, maxMs: number): void {
+  if (!isWithin(value, minMs, maxMs)) throw new SluiceError("RL_INTERVAL_INVALID", field, value);
+}
+
+function isWithin(value: unknown, min: number, max: number): boolean {
+  return typeof value === "number" && value >= min && value <= max;
+}
+
+function checkFunctions(value: unknown, field: string, names: readonly string[], code: ErrorCode): void {
+  const record = value as Record<string, unknown> | null;
+  if (typeof value !== "object" || record === null || !names.every((name) => typeof record[name] === "function")) {
+    throw new SluiceError(code, field, value);
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The stack: one engine with whatever layers its options name, put together and taken apart in one place.
+ *
+ * Without an origin, a global layer or a trace the engine stays bare.
+ */
+import type { Clock } from "../core/clock.ts";
+import { Engine } from "../engine/engine.ts";
+import { LayeredDecision } from "../engine/layered-decision.ts";
+import { Ledger } from "../engine/ledger.ts";
+import { GlobalLayer } from "../global/global-layer.ts";
+import { RegionalLayer } from "../origin/regional-layer.ts";
+import { Housekeeping } from "./housekeeping.ts";
+import type { Settings } from "./options.ts";
+
+/** What could not be saved when a limiter closed. */
+export interface CloseReport {
+  /** Cost that was accepted and has not reached the origin; 0: nothing was lost. */
+  readonly lost: number;
+}
+
+/** The global layer has this long to say goodbye, also where the origin took all the time there was. */
+const CLOSE_LEAST_MS = 100;
+
+export class Stack {
+  readonly engine: Engine;
+  readonly regional: RegionalLayer | null = null;
+  readonly global: GlobalLayer | null = null;
+  readonly ledger: Ledger | null = null;
+  readonly #housekeeping: Housekeeping;
+  readonly #closeTimeoutMs: number;
+  readonly #clock: Clock;
+
+  constructor(settings: Settings) {
+    const { origin, global, trace, clock, timers, random } = settings;
+    this.engine = new Engine(settings);
+    this.#housekeeping = new Housekeeping(this.engine, timers);
+    this.#closeTimeoutMs = settings.closeTimeoutMs;
+    this.#clock = clock;
+    if (origin === null && global === null && trace === null) return;
+    const ledger = new Ledger(this.engine.table, random, { replays: origin !== null, publishes: global !== null });
+    this.ledger = ledger;
+    if (origin !== null) this.regional = new RegionalLayer(this.engine, ledger, origin, settings);
+    if (global !== null) {
+      const { region, globalMode, globalDurationMinMs, publishMs, importMs, floor, errorBudget } = settings;
+      const rhythm = { publishMs, importMs, durationMinMs: globalDurationMinMs, floor, errorBudget };
+      this.global = new GlobalLayer(this.engine, ledger, global, {
+        region,
+        mode: globalMode,
+        ...rhythm,
+        clock,
+        timers,
+        random,
+        trace,
+      });
+    }
+    const denials = settings.globalMode === "counters" ? undefined : this.global?.denials;
+    const onDenial = denials === undefined ? null : denials.hear.bind(denials);
+    this.engine.attach(new LayeredDecision(this.engine, { ledger, gate: this.regional, onDenial, trace }));
+    this.engine.clock.onFollow = () => {
+      ledger.renewWriter();
+      this.regional?.makeAllStale();
+    };
+    this.regional?.start();
+    this.global?.start();
+  }
+
+  /** After a decision: must cost next to nothing. */
+  wake(): void {
+    this.#housekeeping.wake();
+  }
+
+  /** Stops every timer, replays and publishes what is left. */
+  async close(): Promise<CloseReport> {
+    this.#housekeeping.stop();
+    this.global?.stop();
+    const endMs = this.#clock.monoMs() + this.#closeTimeoutMs;
+    const lost = (await this.regional?.close(this.#closeTimeoutMs)) ?? 0;
+    await this.global?.close(Math.max(CLOSE_LEAST_MS, endMs - this.#clock.monoMs()));
+    return { lost };
+  }
+}

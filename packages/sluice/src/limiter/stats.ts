@@ -1,0 +1,127 @@
+/** What a limiter did and holds: the numbers that metrics export. */
+import type { GlobalLayer } from "../global/global-layer.ts";
+import type { RegionalLayer } from "../origin/regional-layer.ts";
+import type { Stack } from "./stack.ts";
+
+export interface Stats {
+  /** Decisions since the start, by outcome. An item of a batch counts as one. */
+  readonly decisions: {
+    readonly allowed: number;
+    readonly denied: {
+      readonly limit: number;
+      readonly cost: number;
+      /** Refused by `whenFull: "deny"`. */
+      readonly full: number;
+      /** Items that fit by themselves, in a batch that failed. */
+      readonly batch: number;
+    };
+    /** Decided without a record of its own, because the table was full. */
+    readonly unrecorded: number;
+    /** Allowed from memory though the rules asked for a read of the origin. */
+    readonly degraded: number;
+  };
+  readonly cells: {
+    /** Keys held now, and the most that can be. */
+    readonly live: number;
+    readonly max: number;
+    /** Keys forgotten because their windows were over. */
+    readonly expired: number;
+    /** Keys forgotten because the table was full. */
+    readonly evicted: number;
+  };
+  readonly clock: {
+    /** Backward jumps of up to 5 s, during which time stood still. */
+    readonly held: number;
+    /** Larger backward jumps, which were followed. */
+    readonly followed: number;
+  };
+  /** The regional layer; null without an origin. */
+  readonly origin: OriginStats | null;
+  /** The global layer; null without one. */
+  readonly global: GlobalStats | null;
+}
+
+export interface OriginStats {
+  readonly breaker: "closed" | "open" | "probing";
+  readonly breakerOpened: number;
+  /** Calls made, and those that failed, came late, or brought junk. */
+  readonly reads: number;
+  readonly raises: number;
+  readonly failed: number;
+  readonly late: number;
+  readonly junk: number;
+  readonly readsInFlight: number;
+  /** Keys whose cost the origin has not confirmed. */
+  readonly unreplayed: number;
+  /** Times the origin was found to have lost what it had confirmed, and cells found so one by one. */
+  readonly losses: number;
+  readonly healed: number;
+}
+
+export interface GlobalStats {
+  readonly regionsLive: number;
+  /** The part of a limit below which counts are not published now. */
+  readonly floor: number;
+  readonly rowsPublished: number;
+  readonly cellsImported: number;
+  readonly publishesFailed: number;
+  readonly importsFailed: number;
+  readonly roundsFailed: number;
+  /** Keys that have risen since they were last published. */
+  readonly unpublished: number;
+  readonly denials: { readonly emitted: number; readonly dropped: number; readonly inflated: number };
+}
+
+export function readStats({ engine, regional, global, ledger }: Stack): Stats {
+  const { tally, table, clock } = engine;
+  return {
+    decisions: {
+      allowed: tally.read("allowed"),
+      denied: {
+        limit: tally.read("deniedLimit"),
+        cost: tally.read("deniedCost"),
+        full: tally.read("deniedFull"),
+        batch: tally.read("deniedBatch"),
+      },
+      unrecorded: tally.read("unrecorded"),
+      degraded: tally.read("degraded"),
+    },
+    cells: {
+      live: table.size,
+      max: table.capacity,
+      expired: tally.read("expired"),
+      evicted: tally.read("evicted"),
+    },
+    clock: { held: clock.held, followed: clock.followed },
+    origin: regional === null ? null : readOrigin(regional, ledger?.unreplayed.size ?? 0),
+    global: global === null ? null : readGlobal(global, ledger?.unpublished.size ?? 0),
+  };
+}
+
+function readOrigin({ calls, refresh, replay, merge }: RegionalLayer, unreplayed: number): OriginStats {
+  return {
+    breaker: calls.breaker.state,
+    breakerOpened: calls.breaker.opened,
+    ...calls.tally,
+    readsInFlight: refresh.inFlight,
+    unreplayed,
+    losses: replay.losses,
+    healed: merge.healed,
+  };
+}
+
+function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
+  const { publish, import: imports, denials, failed, floor } = layer;
+  const { emitted, dropped, inflated } = denials;
+  return {
+    regionsLive: imports.regionsLive,
+    floor,
+    rowsPublished: publish.rows,
+    cellsImported: imports.cells,
+    publishesFailed: publish.failed,
+    importsFailed: imports.failed,
+    roundsFailed: failed,
+    unpublished,
+    denials: { emitted, dropped, inflated },
+  };
+}
