@@ -1,0 +1,46 @@
+/**
+ * The checker: reads a history line by line, keeps the truth, and says what is wrong as soon as it is.
+ *
+ * The first problem is kept; a world that has one is stopped. It never throws: it is called from inside a limiter's trace.
+ */
+import type { HistoryLine } from "../history.ts";
+import { Excess } from "./excess.ts";
+import { Freshness } from "./freshness.ts";
+import { LowerBound } from "./lower-bound.ts";
+import { Memory } from "./memory.ts";
+import type { CheckerPart } from "./part.ts";
+import { Sanity } from "./sanity.ts";
+import { Settlement } from "./settlement.ts";
+import { Truth } from "./truth.ts";
+
+export class Checker {
+  readonly truth: Truth = new Truth();
+  readonly lowerBound: LowerBound = new LowerBound();
+  readonly freshness: Freshness = new Freshness();
+  readonly excess: Excess = new Excess();
+  readonly settlement: Settlement = new Settlement();
+  /** The first thing found wrong. */
+  problem: string | undefined;
+  decisions = 0;
+  readonly #parts: readonly CheckerPart[] = [
+    new Sanity(),
+    this.lowerBound,
+    new Memory(),
+    this.freshness,
+    this.excess,
+    this.settlement,
+  ];
+
+  observe(line: HistoryLine): void {
+    if (this.problem !== undefined) return;
+    if (line.event.kind === "decision") this.decisions++;
+    for (const part of this.#parts) {
+      const problem = part.check(line, this.truth);
+      if (problem !== undefined) {
+        this.problem = `${problem} (${line.process}, world time ${line.atMs})`;
+        return;
+      }
+    }
+    this.truth.apply(line);
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Invariant 8: at every allow, the truth exceeds the limit by no more than E (docs/guarantees.md derives it).
+ *
+ * E is what this process could not have known: what others in its region accepted within the regional horizon, what other
+ * regions accepted within the global one, what those may keep below their floors, what was lost with a killed process or
+ * a store that forgot, and, while something is wrong and until it has healed, what was accepted since that began.
+ */
+import type { DecisionEvent } from "../../core/trace.ts";
+import { freshnessMs } from "../../origin/freshness.ts";
+import type { HistoryLine } from "../history.ts";
+import type { WorldOptions } from "../options.ts";
+import { Disturbance } from "./disturbance.ts";
+import { type Horizons, horizonsOf } from "./horizons.ts";
+import { type CheckerPart, type Problem, shareOf } from "./part.ts";
+import type { CellTruth, Truth } from "./truth.ts";
+
+export class Excess implements CheckerPart {
+  /** Allows beyond the limit, in truth; of those, the ones whose E was finite by time alone. */
+  over = 0;
+  readonly #calm = new Map<string, Disturbance>();
+  #options: WorldOptions | undefined;
+  #horizons: Horizons | undefined;
+
+  check({ atMs, process, event }: HistoryLine, truth: Truth): Problem {
+    if (event.kind === "setup") {
+      this.#options = event.options;
+      this.#horizons = horizonsOf(event.options);
+    } else if (event.kind === "fault") {
+      // A fault without a target is over every region.
+      const targets = event.target === "" ? this.#regions() : [event.target];
+      for (const target of targets) this.#disturbance(target).tell(atMs, event.fault, event.isOn);
+    } else if (event.kind === "wiped" && event.region === "") {
+      this.#disturbance("global").tell(atMs, "global-lost-table", true);
+      this.#disturbance("global").tell(atMs, "global-lost-table", false);
+    } else if (event.kind === "decision" && event.reason === "allowed" && !event.degraded) {
+      return this.#allowed(atMs, process, event, truth);
+    }
+    return undefined;
+  }
+
+  #allowed(atMs: number, process: string, event: DecisionEvent, truth: Truth): Problem {
+    const { key, sequence, limit } = event;
+    const cell = truth.cell(key, sequence);
+    const before = truth.cell(key, sequence - 1);
+    const together = truth.together(process, event);
+    const excess = cell.total + shareOf(before.total, event) + together - limit;
+    if (excess <= 0) return undefined;
+    this.over++;
+    const bound =
+      this.#unknown(atMs, process, event, 0, truth) + shareOf(this.#unknown(atMs, process, event, 1, truth), event) + 1;
+    if (excess <= bound) return undefined;
+    return `excess: ${excess} over ${limit}, E = ${bound}; own ${event.own} others ${event.others} foreign ${event.foreign} previous ${event.previous}, truth ${cell.total} and ${before.total}`;
+  }
+
+  /** What this process could not have known of a cell: the current one, or the one `back` windows before. */
+  #unknown(atMs: number, process: string, event: DecisionEvent, back: number, truth: Truth): number {
+    const cell = truth.cell(event.key, event.sequence - back);
+    const startMs = (event.sequence - back) * event.durationMs;
+    // A clock that runs behind asks about a cell that the stores have let expire.
+    if (startMs + 2 * event.durationMs <= atMs) return cell.total;
+    const { region, begunAtMs, forgotAtMs } = truth.life(process);
+    const { durationMs } = event;
+    const options = this.#options!;
+    const horizons = this.#horizons!;
+    const regionalMs = horizons.regionalMs + freshnessMs(durationMs);
+    const sinceRegional = options.hasOrigin ? this.#since([region], atMs, regionalMs) : Number.NEGATIVE_INFINITY;
+    const isGlobal = options.hasGlobal && options.globalMode !== "denials" && durationMs >= options.globalMinDuration;
+    // A process that began, or forgot, has to import first, in calm; one with a small table may have no room for it.
+    const importedMs = Math.max(begunAtMs, forgotAtMs) + horizons.globalMs;
+    const isTight = options.cellsMax < options.keys.length;
+    let unknown = 0;
+    const since = new Map<string, number>();
+    const sinceOf = (from: string): number => {
+      if (from === region) return sinceRegional;
+      if (!isGlobal || isTight) return Number.NEGATIVE_INFINITY;
+      const heardMs = this.#since([region, from, "global"], atMs, horizons.globalMs + freshnessMs(durationMs));
+      return importedMs < heardMs ? heardMs : Number.NEGATIVE_INFINITY;
+    };
+    for (let i = cell.accepts.length - 1; i >= 0; i--) {
+      const accept = cell.accepts[i]!;
+      // Its own it knows, unless it forgot.
+      if (accept.life === process && accept.atMs > forgotAtMs) continue;
+      let from = since.get(accept.region);
+      if (from === undefined) {
+        from = sinceOf(accept.region);
+        since.set(accept.region, from);
+      }
+      // Accepted before the window began: by a clock that ran ahead. A window that is young is not read.
+      if (accept.atMs >= from || accept.atMs < startMs) unknown += accept.cost;
+    }
+    for (const [from] of cell.byRegion) {
+      if (from === region) continue;
+      unknown += Math.ceil(horizons.floor * cell.limitMax) + unpublishedOf(cell, from, truth);
+    }
+    return Math.min(cell.total, unknown + lostOf(cell, truth));
+  }
+
+  /** The disturbances of several places chain: what one did not tell while it was cut, the next could not hear. */
+  #since(places: readonly string[], atMs: number, horizonMs: number): number {
+    for (let sinceMs = atMs - horizonMs; ; ) {
+      const from = sinceMs;
+      for (const place of places) sinceMs = this.#disturbance(place).unheardSince(sinceMs, horizonMs);
+      if (sinceMs === from) return sinceMs;
+    }
+  }
+
+  #disturbance(place: string): Disturbance {
+    let found = this.#calm.get(place);
+    if (found === undefined) {
+      found = new Disturbance(this.#horizons!.healMs);
+      this.#calm.set(place, found);
+    }
+    return found;
+  }
+
+  #regions(): string[] {
+    return Array.from({ length: this.#options!.regions }, (_, i) => `r${i}`);
+  }
+}
+
+/** What nobody can tell any more: counted under an id that no living process sends again, and missing in its origin. */
+function lostOf(cell: CellTruth, truth: Truth): number {
+  let lost = 0;
+  for (const [writer, { region, total }] of cell.byWriter) {
+    if (truth.isHealing(cell, writer)) continue;
+    lost += Math.max(0, total - (cell.stored.get(region)?.get(writer) ?? 0));
+  }
+  return lost;
+}
+
+/**
+ * What a region does not tell any more: the global counters lost it, and it has not risen since; or a process that ended
+ * replayed it, and nobody there has asked about the key since.
+ */
+function unpublishedOf(cell: CellTruth, region: string, truth: Truth): number {
+  const unpublished = cell.region(region) - (cell.rows.get(region) ?? 0);
+  if (cell.hasLostRows) return unpublished;
+  for (const { life, region: from } of cell.byWriter.values()) {
+    if (from === region && truth.life(life).state !== "running") return unpublished;
+  }
+  return 0;
+}

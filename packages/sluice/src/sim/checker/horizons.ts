@@ -1,0 +1,37 @@
+/** How long news travels, from a world's options: the terms of E in docs/guarantees.md, and the settling times. */
+import type { WorldOptions } from "../options.ts";
+
+export interface Horizons {
+  /** From an accept until every process of the region that asks has it, without the freshness interval. */
+  readonly regionalMs: number;
+  /** From an accept until every other region has it, without the freshness interval. */
+  readonly globalMs: number;
+  /** From the end of a fault until things are as if it had not been. */
+  readonly healMs: number;
+  /** The part of a limit that a region may keep to itself. */
+  readonly floor: number;
+}
+
+/** A message takes up to this many times its link's mean delay. */
+const DELAY_WORST = 1.5;
+/** A rhythm is late by up to a tenth, and a round that is under way when the next is due makes it wait once more. */
+const ROUND_WORST = 2.2;
+/** A breaker stays open for a second; a read that failed is not repeated for 300 ms; rounds are given up after 10 s. */
+const BREAKER_MS = 1_000;
+const RETRY_MS = 300;
+const ROUND_DEADLINE_MS = 10_000;
+/** With two live regions and the default error budget of 0.02: 0.02 / (2 * (2 - 1)). */
+const FLOOR_DEFAULT = 0.01;
+
+export function horizonsOf(options: WorldOptions): Horizons {
+  const { flushMs, publishMs, importMs, originDelayMs, globalDelayMs, timeoutMs } = options;
+  const originCallMs = 2 * DELAY_WORST * originDelayMs;
+  const globalCallMs = 2 * DELAY_WORST * globalDelayMs;
+  // Accepted, flushed (a flush that is under way is waited for), stored; then read by somebody.
+  const regionalMs = 2 * flushMs + 3 * originCallMs + 1;
+  const globalMs = 2 * regionalMs + ROUND_WORST * (publishMs + importMs) + 2 * globalCallMs;
+  const roundMs = Math.max(timeoutMs, ROUND_DEADLINE_MS);
+  const hasGlobal = options.hasGlobal;
+  const healMs = timeoutMs + 2 * BREAKER_MS + RETRY_MS + 3 * regionalMs + (hasGlobal ? roundMs + globalMs : 0);
+  return { regionalMs, globalMs, healMs, floor: options.floor ?? FLOOR_DEFAULT };
+}

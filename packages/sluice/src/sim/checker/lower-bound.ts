@@ -1,0 +1,124 @@
+/**
+ * Invariants 3, 4 and 5: one owner a component, every count a lower bound of the truth, no false denial.
+ *
+ * A cell that a denial row inflated is no lower bound by design: its `foreign` says "full", not "so much". What is
+ * checked of it instead: every row of the channel names a cell and a limit with which some process denied while its region
+ * had, in truth, accepted at least half of that limit in that very window (so that no row can follow from rows alone); and a
+ * cell is inflated to the limit of such a row only. A denial that rests on an inflated cell is then legitimate; everything
+ * else about the cell (own, others, stored components) is checked as ever.
+ */
+import type { DecisionEvent, GlobalEvent } from "../../core/trace.ts";
+import type { HistoryLine } from "../history.ts";
+import { type CheckerPart, type Problem, placeOf, shareOf } from "./part.ts";
+import type { CellTruth, Truth } from "./truth.ts";
+
+export class LowerBound implements CheckerPart {
+  /** How many decisions were denied where the truth would allow, and views found above it. Zero, or the run fails. */
+  falseDenials = 0;
+  viewsAbove = 0;
+  #hasOrigin = false;
+  readonly #owners = new Map<string, string>();
+  /** Cells that a denial row raised, by process. */
+  readonly #inflated = new Set<string>();
+  /** Cells and limits that were denied where half was used, and those of them that the channel has been told. */
+  readonly #denied = new Set<string>();
+  readonly #told = new Set<string>();
+
+  check({ process, event }: HistoryLine, truth: Truth): Problem {
+    switch (event.kind) {
+      case "setup":
+        this.#hasOrigin = event.options.hasOrigin;
+        return undefined;
+      case "decision":
+        return this.#ownership(process, event.writer) ?? this.#decision(process, event, truth);
+      case "stored": {
+        const accepted = truth.cell(event.key, event.sequence).byWriter.get(event.writer)?.total ?? 0;
+        if (event.total <= accepted) return undefined;
+        return `lower bound: ${event.writer} stored ${event.total}, accepted ${accepted}`;
+      }
+      case "row": {
+        const accepted = truth.cell(event.key, event.sequence).region(event.region);
+        if (event.count <= accepted) return undefined;
+        return `lower bound: region ${event.region} published ${event.count}, accepted ${accepted}`;
+      }
+      case "publish":
+      case "import":
+        return this.#global(process, event, truth);
+      case "told": {
+        const name = `${event.limit} ${event.sequence} ${event.key}`;
+        this.#told.add(name);
+        return this.#denied.has(name) ? undefined : `denial channel: told of ${name}, of which half was not used`;
+      }
+      case "inflate":
+        return this.#inflates(process, event);
+      default:
+        return undefined;
+    }
+  }
+
+  #ownership(process: string, writer: string): Problem {
+    if (writer === "") return undefined;
+    const owner = this.#owners.get(writer);
+    if (owner === undefined) this.#owners.set(writer, process);
+    else if (owner !== process) return `single writer: ${writer} of ${owner} is used by ${process}`;
+    return undefined;
+  }
+
+  #decision(process: string, event: DecisionEvent, truth: Truth): Problem {
+    const { key, sequence, own, others, foreign, previous } = event;
+    const cell = truth.cell(key, sequence);
+    const before = truth.cell(key, sequence - 1);
+    const { region } = truth.life(process);
+    const problem = event.isCounted ? this.#own(process, event, cell, truth) : undefined;
+    if (problem !== undefined) return problem;
+    const isInflated = this.#inflated.has(placeOf(process, key, sequence));
+    const wasInflated = this.#inflated.has(placeOf(process, key, sequence - 1));
+    const isAbove =
+      own + others > cell.region(region) ||
+      (!isInflated && foreign > cell.total - cell.region(region)) ||
+      (!wasInflated && previous > before.total);
+    if (isAbove) {
+      this.viewsAbove++;
+      return `lower bound: a view above the truth: own ${own}, others ${others} of ${cell.region(region)} in the region; foreign ${foreign} of ${cell.total - cell.region(region)}; previous ${previous} of ${before.total}`;
+    }
+    const isHalfUsed = 2 * cell.region(region) >= event.limit;
+    if (event.reason === "limit" && isHalfUsed) this.#denied.add(`${event.limit} ${sequence} ${key}`);
+    if (isInflated || wasInflated) return undefined;
+    const together = truth.together(process, event);
+    const really = cell.total + shareOf(before.total, event) + together;
+    if (event.effective > really) {
+      this.viewsAbove++;
+      return `lower bound: decided with ${event.effective}, in truth ${really}`;
+    }
+    if (event.reason !== "limit" || really > event.limit) return undefined;
+    this.falseDenials++;
+    return `false denial: ${really} of ${event.limit} in truth, denied with ${event.effective}`;
+  }
+
+  /** A life's own count is exact. */
+  #own(process: string, { own, writer, batch }: DecisionEvent, cell: CellTruth, truth: Truth): Problem {
+    const accepted = cell.byWriter.get(writer)?.total ?? 0;
+    if (own === accepted) return undefined;
+    if (truth.life(process).followed > 0) {
+      // A clock was followed back: a decision may rest on a slot of a later window, which it gives up for a new id. Without an
+      // origin no id is needed, and the later window is forgotten.
+      const isGivenUp = [...cell.byWriter.values()].some(({ life, total }) => life === process && total === own);
+      if ((isGivenUp && (accepted === 0 || batch !== 0)) || (own < accepted && (batch !== 0 || !this.#hasOrigin)))
+        return undefined;
+    }
+    return `own: ${own} counted, ${accepted} accepted under ${writer}`;
+  }
+
+  #global(process: string, { kind, key, sequence, count }: GlobalEvent, truth: Truth): Problem {
+    const cell = truth.cell(key, sequence);
+    const regional = cell.region(truth.life(process).region);
+    const accepted = kind === "publish" ? regional : cell.total - regional;
+    return count <= accepted ? undefined : `lower bound: ${kind} of ${count}, accepted ${accepted}`;
+  }
+
+  #inflates(process: string, { key, sequence, count }: GlobalEvent): Problem {
+    this.#inflated.add(placeOf(process, key, sequence));
+    if (this.#told.has(`${count} ${sequence} ${key}`)) return undefined;
+    return `denial channel: inflated to ${count}, of which nobody told`;
+  }
+}

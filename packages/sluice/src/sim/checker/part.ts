@@ -1,0 +1,28 @@
+/** One part of the checker: looks at each line of the history, with the truth as it stood before that line. */
+import type { DecisionEvent } from "../../core/trace.ts";
+import type { HistoryLine } from "../history.ts";
+import type { Truth } from "./truth.ts";
+
+/** What is wrong, in words; nothing if nothing is. */
+export type Problem = string | undefined;
+
+export interface CheckerPart {
+  check(line: HistoryLine, truth: Truth): Problem;
+}
+
+/** What the previous cell contributes: `floor(count * left / duration)`, in BigInt, apart from the engine's own sum. */
+export function shareOf(count: number, { wallMs, sequence, durationMs }: DecisionEvent): number {
+  if (count === 0) return 0;
+  const leftMs = (sequence + 1) * durationMs - Math.floor(wallMs);
+  return Number((BigInt(count) * BigInt(leftMs)) / BigInt(durationMs));
+}
+
+/** What the event's own counts come to without any cost. */
+export function usedBy(event: DecisionEvent): number {
+  return event.own + event.others + event.foreign + shareOf(event.previous, event);
+}
+
+/** Names a cell within the memory of one life. */
+export function placeOf(process: string, key: string, sequence: number): string {
+  return `${process} ${sequence} ${key}`;
+}

@@ -1,0 +1,112 @@
+/**
+ * Invariants 1, 11, 16 and 19: sane numbers, whole batches, kept bounds, honest counts.
+ */
+import type { DecisionEvent } from "../../core/trace.ts";
+import type { HistoryLine, WorldEvent } from "../history.ts";
+import { sanity } from "../invariants.ts";
+import { type CheckerPart, type Problem, usedBy } from "./part.ts";
+import type { Truth } from "./truth.ts";
+
+interface Tally {
+  allowed: number;
+  deniedLimit: number;
+  deniedCost: number;
+}
+
+type Answer = Extract<WorldEvent, { kind: "answer" }>;
+type Gauges = Extract<WorldEvent, { kind: "gauges" }>;
+
+export class Sanity implements CheckerPart {
+  readonly #tallies = new Map<string, Tally>();
+  /** The wall clock of each process as of its last decision. */
+  readonly #wallMs = new Map<string, number>();
+  /** The batch that is being told, and by whom. */
+  #batch: DecisionEvent[] = [];
+  #teller = "";
+
+  check({ process, event }: HistoryLine, truth: Truth): Problem {
+    const problem = this.#endBatch(process, event);
+    if (problem !== undefined) return problem;
+    if (event.kind === "decision") return this.#decision(process, event, truth);
+    if (event.kind === "answer") return this.#answer(process, event);
+    if (event.kind === "gauges") return this.#gauges(process, event);
+    return undefined;
+  }
+
+  #decision(process: string, event: DecisionEvent, truth: Truth): Problem {
+    this.#wallMs.set(process, event.wallMs);
+    this.#count(process, event);
+    const { own, others, foreign, previous, effective, cost, limit, success, reason, sequence, durationMs } = event;
+    for (const count of [own, others, foreign, previous, effective]) {
+      if (!Number.isSafeInteger(count) || count < 0) return `sanity: a count of ${count}`;
+    }
+    if (sequence !== Math.floor(event.wallMs / durationMs)) return `sanity: sequence ${sequence} at ${event.wallMs}`;
+    if (reason === "allowed" && !(success && event.isCounted === cost > 0 && effective <= limit)) {
+      return "sanity: allowed and not";
+    }
+    if ((reason === "limit" || reason === "cost") && (success || event.isCounted || effective <= limit)) {
+      return `sanity: denied with ${effective} of ${limit}`;
+    }
+    if (event.batch !== 0) {
+      this.#batch.push(event);
+      this.#teller = process;
+    }
+    // What was read for a key without a slot is in the effective count alone, not in the slot that a batch then makes.
+    // After a clock that was followed back, the decision rests on a slot of a later window, which is given up for a new one.
+    const mayKnowMore =
+      (event.source === "origin" && event.batch !== 0) ||
+      ((event.source === "origin" || event.batch !== 0) && own + others + foreign === 0) ||
+      truth.life(process).followed > 0;
+    const expected = usedBy(event) + (reason === "batch" ? 0 : truth.together(process, event));
+    if (effective < expected || (effective > expected && !mayKnowMore))
+      return `sanity: effective ${effective} instead of ${expected}`;
+    return undefined;
+  }
+
+  /** 11. All items of a batch stand together in the history; either all are counted or none. Duplicates: Truth.together. */
+  #endBatch(process: string, event: HistoryLine["event"]): Problem {
+    const items = this.#batch;
+    const first = items[0];
+    if (first === undefined) return undefined;
+    if (event.kind === "alarm") return undefined;
+    if (event.kind === "decision" && process === this.#teller && event.batch === first.batch) return undefined;
+    this.#batch = [];
+    const isCounted = items.some((item) => item.isCounted && item.cost > 0);
+    for (const item of items) {
+      if (isCounted && !item.success) return "batch: counted although an item was denied";
+      if (isCounted && item.cost > 0 && !item.isCounted && item.reason !== "full") return "batch: counted in part";
+    }
+    return undefined;
+  }
+
+  #answer(process: string, event: Answer): Problem {
+    const { limit, cost, durationMs, success, remaining, reset, current, reason, degraded } = event;
+    const nowMs = this.#wallMs.get(process) ?? 0;
+    const decision = { success, limit, remaining, reset, current, reason: reason as "allowed", degraded };
+    return sanity({ limit, cost, durationMs, nowMs, decision: { ...decision, source: "local" } });
+  }
+
+  #count(process: string, { reason }: DecisionEvent): void {
+    let tally = this.#tallies.get(process);
+    if (tally === undefined) {
+      tally = { allowed: 0, deniedLimit: 0, deniedCost: 0 };
+      this.#tallies.set(process, tally);
+    }
+    if (reason === "allowed") tally.allowed++;
+    else if (reason === "limit") tally.deniedLimit++;
+    else if (reason === "cost") tally.deniedCost++;
+  }
+
+  #gauges(process: string, event: Gauges): Problem {
+    const { allowed, deniedLimit, deniedCost } = this.#tallies.get(process) ?? {
+      allowed: 0,
+      deniedLimit: 0,
+      deniedCost: 0,
+    };
+    if (event.cellsLive > event.cellsMax) return `bounds: ${event.cellsLive} cells of ${event.cellsMax}`;
+    if (event.allowed < allowed || event.deniedLimit !== deniedLimit || event.deniedCost !== deniedCost) {
+      return `honesty: reports ${event.allowed}/${event.deniedLimit}/${event.deniedCost}, decided ${allowed}/${deniedLimit}/${deniedCost}`;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Invariants 6, 10, 17 and 18: what holds once nothing is wrong any more and things have had time to settle.
+ *
+ * - drained: every cell that still matters is in its origin exactly as its living writers accepted it (unless the origin lost
+ *   single keys: the heartbeat cannot show that, the next call about the key does)
+ * - peeking: every process of a region has heard of everything the origin holds; where nothing was lost, all agree with the
+ *   truth; foreign counts are what the global counters hold
+ * - closing: every caller has an answer, and closing reports nothing lost
+ *
+ * While faults are on, a stop reports at least what it really leaves behind.
+ */
+import type { DecisionEvent } from "../../core/trace.ts";
+import type { HistoryLine, WorldEvent } from "../history.ts";
+import type { WorldOptions } from "../options.ts";
+import type { CheckerPart, Problem } from "./part.ts";
+import type { CellTruth, Truth } from "./truth.ts";
+
+type Phase = Extract<WorldEvent, { kind: "phase" }>["phase"];
+
+export class Settlement implements CheckerPart {
+  /** Components and views that were compared. */
+  compared = 0;
+  #options: WorldOptions | undefined;
+  #phase: Phase = "safety";
+  #drainedMs = 0;
+  /** When each origin last forgot something. */
+  readonly #wipedMs = new Map<string, number>();
+
+  check({ atMs, process, event }: HistoryLine, truth: Truth): Problem {
+    switch (event.kind) {
+      case "setup":
+        this.#options = event.options;
+        return undefined;
+      case "phase":
+        this.#phase = event.phase;
+        if (event.phase === "drained") this.#drainedMs = atMs;
+        return event.phase === "drained" ? this.#drained(atMs, truth) : undefined;
+      case "wiped":
+        this.#wipedMs.set(event.region, atMs);
+        return undefined;
+      case "decision":
+        return this.#phase === "peeking" && event.cost === 0 ? this.#peek(process, event, truth) : undefined;
+      case "gauges":
+        if (this.#phase !== "closing" || event.waiting === 0) return undefined;
+        return `liveness: ${event.waiting} callers wait for ever`;
+      case "stopped":
+        return this.#stopped(process, event.lost, event.wallMs, truth);
+      default:
+        return undefined;
+    }
+  }
+
+  #drained(atMs: number, truth: Truth): Problem {
+    if (this.#options?.hasOrigin !== true) return undefined;
+    for (const { key, sequence, durationMs, cell } of truth.cells()) {
+      const current = Math.floor(atMs / durationMs);
+      if (sequence !== current && sequence !== current - 1) continue;
+      for (const [writer, { life, region, total }] of cell.byWriter) {
+        if (!truth.isHealing(cell, writer)) continue;
+        this.compared++;
+        const stored = cell.stored.get(region)?.get(writer) ?? 0;
+        if (stored !== total)
+          return `conservation: ${life} accepted ${total} of ${key} ${sequence}, its origin has ${stored}`;
+      }
+    }
+    return undefined;
+  }
+
+  #peek(process: string, event: DecisionEvent, truth: Truth): Problem {
+    const { key, sequence, own, others, foreign, degraded, durationMs } = event;
+    const options = this.#options!;
+    const cell = truth.cell(key, sequence);
+    const { region } = truth.life(process);
+    if (!options.hasOrigin) return undefined;
+    if (degraded) return "liveness: degraded long after the last fault";
+    // A denial reads nothing, as no read could undo it; a key without a slot shows nothing of what was read.
+    if (!event.success || own + others + foreign === 0) return undefined;
+    this.compared++;
+    const held = cell.storedSum(region);
+    if (own + others < held) return `convergence: knows ${own} + ${others} of ${key}, the origin has ${held}`;
+    const isGlobal = options.hasGlobal && options.globalMode !== "denials" && durationMs >= options.globalMinDuration;
+    if (!isGlobal || options.cellsMax < options.keys.length) return undefined;
+    // Rows that the store lost come back with a full pass of their region, later than this.
+    if (cell.hasLostRows) return undefined;
+    const rows = foreignRows(cell, region, this.#drainedMs);
+    return foreign >= rows ? undefined : `convergence: foreign ${foreign}, the global counters have ${rows}`;
+  }
+
+  #stopped(process: string, lost: number, wallMs: number, truth: Truth): Problem {
+    if (this.#phase === "closing" && lost > 0) return `shutdown: ${lost} lost, and nothing is wrong`;
+    const life = truth.life(process);
+    if (this.#options?.hasOrigin !== true || life.followed > 0) return undefined;
+    if ((this.#wipedMs.get(life.region) ?? Number.NEGATIVE_INFINITY) >= life.begunAtMs) return undefined;
+    let left = 0;
+    for (const { sequence, durationMs, cell } of truth.cells()) {
+      // What has expired, by the clock of the process, is not missed.
+      if ((sequence + 2) * durationMs <= wallMs) continue;
+      for (const [writer, one] of cell.byWriter) {
+        if (one.life === process) left += one.total - (cell.stored.get(life.region)?.get(writer) ?? 0);
+      }
+    }
+    return left <= lost ? undefined : `shutdown: ${left} left behind, ${lost} reported`;
+  }
+}
+
+/** What the other regions' rows held before things came to rest: a peek may bring up something that is published after it. */
+function foreignRows(cell: CellTruth, region: string, beforeMs: number): number {
+  let sum = 0;
+  for (const [from, count] of cell.rows) if (from !== region && cell.rowsMs <= beforeMs) sum += count;
+  return sum;
+}

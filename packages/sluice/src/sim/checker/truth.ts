@@ -1,0 +1,219 @@
+/**
+ * What really happened, as only the checker can know it: per cell, everything ever accepted, by writer and by region, and
+ * what each store holds of it now.
+ *
+ * Written from the history and nothing else. The other checkers read it before the line they look at is applied.
+ */
+import type { DecisionEvent } from "../../core/trace.ts";
+import type { HistoryLine } from "../history.ts";
+
+/** One accepted cost. */
+export interface Accept {
+  readonly atMs: number;
+  readonly life: string;
+  readonly region: string;
+  readonly cost: number;
+}
+
+export interface WriterTruth {
+  readonly life: string;
+  readonly region: string;
+  /** Accepted under this id in this cell, and when last. */
+  total: number;
+  lastMs: number;
+}
+
+/** One cell, as it really is. */
+export class CellTruth {
+  total = 0;
+  readonly byRegion: Map<string, number> = new Map();
+  readonly byWriter: Map<string, WriterTruth> = new Map();
+  /** The id under which each life counts now: an older one of the same life can no longer be sent again. */
+  readonly current: Map<string, string> = new Map();
+  readonly accepts: Accept[] = [];
+  /** What the origins hold: by region and writer. */
+  readonly stored: Map<string, Map<string, number>> = new Map();
+  /** What the global counters hold, by region. */
+  readonly rows: Map<string, number> = new Map();
+  /** When a row last rose. */
+  rowsMs = 0;
+  /** Whether the global counters once forgot rows of it: what is not counted any more is not published again. */
+  hasLostRows = false;
+  /** The largest limit asked of it. */
+  limitMax = 0;
+
+  region(region: string): number {
+    return this.byRegion.get(region) ?? 0;
+  }
+
+  storedSum(region: string): number {
+    let sum = 0;
+    for (const total of this.stored.get(region)?.values() ?? []) sum += total;
+    return sum;
+  }
+}
+
+export interface LifeTruth {
+  readonly region: string;
+  readonly begunAtMs: number;
+  state: "running" | "killed" | "stopped";
+  endedAtMs: number;
+  evicted: number;
+  followed: number;
+  /** When it last forgot something it knew, world time. */
+  forgotAtMs: number;
+}
+
+const NOTHING = new CellTruth();
+
+export class Truth {
+  readonly lives: Map<string, LifeTruth> = new Map();
+  readonly durations: Map<string, number> = new Map();
+  readonly #cells = new Map<string, Map<number, CellTruth>>();
+  /** When each origin last lost single keys. */
+  readonly #keysLostMs = new Map<string, number>();
+  #hasRepeats = false;
+  /** Items of the batch that is being told which fit but were not counted: by cell, what they ask for. */
+  #batch = "";
+  readonly #fitting = new Map<string, number>();
+
+  /** What must fit: the event's cost, and the costs of earlier items of its batch and cell that the truth has not got. */
+  together(process: string, { batch, key, cost }: DecisionEvent): number {
+    if (batch === 0 || this.#batch !== `${process} ${batch}`) return cost;
+    return cost + (this.#fitting.get(key) ?? 0);
+  }
+
+  /** The cell, or an empty one that must not be written to. */
+  cell(key: string, sequence: number): CellTruth {
+    return this.#cells.get(key)?.get(sequence) ?? NOTHING;
+  }
+
+  life(name: string): LifeTruth {
+    const life = this.lives.get(name);
+    if (life === undefined) throw new Error(`an event of ${name}, which never began`);
+    return life;
+  }
+
+  /**
+   * Whether what a life counted in a cell under this id will be in its origin again if it is missing there: it is still in
+   * its memory, and the heartbeat can show the loss. It cannot if the origin lost single keys (the next call about the key
+   * does), nor, for now, if it went back to an older state and a repeated beat made that look whole.
+   */
+  isHealing(cell: CellTruth, writer: string): boolean {
+    const one = cell.byWriter.get(writer);
+    if (one === undefined || cell.current.get(one.life) !== writer) return false;
+    const life = this.life(one.life);
+    const lostMs = Math.max(life.forgotAtMs, this.#keysLostMs.get(one.region) ?? Number.NEGATIVE_INFINITY);
+    return life.state === "running" && one.lastMs > lostMs;
+  }
+
+  *cells(): Generator<{ key: string; sequence: number; durationMs: number; cell: CellTruth }> {
+    for (const [key, cells] of this.#cells) {
+      const durationMs = this.durations.get(key);
+      if (durationMs === undefined) continue;
+      for (const [sequence, cell] of cells) yield { key, sequence, durationMs, cell };
+    }
+  }
+
+  /** Takes a line in. */
+  apply({ atMs, process, event }: HistoryLine): void {
+    if (event.kind === "setup") {
+      this.#hasRepeats = event.options.faults.includes("message-repeated");
+    } else if (event.kind === "decision") {
+      this.#decided(atMs, process, event);
+    } else if (event.kind === "stored") {
+      const { stored } = this.#writable(event.key, event.sequence);
+      const writers = stored.get(event.region) ?? new Map<string, number>();
+      stored.set(event.region, writers.set(event.writer, event.total));
+    } else if (event.kind === "row") {
+      const cell = this.#writable(event.key, event.sequence);
+      cell.rows.set(event.region, event.count);
+      cell.rowsMs = atMs;
+    } else if (event.kind === "wiped") {
+      for (const cells of this.#cells.values()) {
+        for (const cell of cells.values()) {
+          if (event.region !== "") {
+            cell.stored.delete(event.region);
+          } else if (cell.rows.size > 0) {
+            cell.rows.clear();
+            cell.hasLostRows = true;
+          }
+        }
+      }
+    } else if (event.kind === "fault") {
+      const isHidden = event.fault === "origin-lost-keys" || (event.fault === "origin-rolled-back" && this.#hasRepeats);
+      if (isHidden) this.#keysLostMs.set(event.target, atMs);
+    } else {
+      this.#lived(atMs, process, event);
+    }
+  }
+
+  #decided(atMs: number, life: string, event: DecisionEvent): void {
+    const { key, sequence, cost, writer, limit } = event;
+    this.durations.set(key, event.durationMs);
+    const cell = this.#writable(key, sequence);
+    cell.limitMax = Math.max(cell.limitMax, limit);
+    if (event.batch !== 0) this.#toldItem(`${life} ${event.batch}`, event);
+    if (!event.isCounted || cost === 0) return;
+    const { region } = this.life(life);
+    cell.total += cost;
+    cell.byRegion.set(region, cell.region(region) + cost);
+    const owner = cell.byWriter.get(writer);
+    if (owner === undefined) {
+      cell.byWriter.set(writer, { life, region, total: cost, lastMs: atMs });
+    } else {
+      owner.total += cost;
+      owner.lastMs = atMs;
+    }
+    cell.current.set(life, writer);
+    cell.accepts.push({ atMs, life, region, cost });
+  }
+
+  #toldItem(batch: string, { key, success, isCounted, cost, reason }: DecisionEvent): void {
+    if (batch !== this.#batch) this.#fitting.clear();
+    this.#batch = batch;
+    const isFitting = success || reason === "full";
+    if (isFitting && !isCounted) this.#fitting.set(key, (this.#fitting.get(key) ?? 0) + cost);
+  }
+
+  #lived(atMs: number, name: string, event: HistoryLine["event"]): void {
+    if (event.kind === "begun") {
+      const state = "running" as const;
+      const { region } = event;
+      this.lives.set(name, {
+        region,
+        begunAtMs: atMs,
+        state,
+        endedAtMs: Infinity,
+        evicted: 0,
+        followed: 0,
+        forgotAtMs: -Infinity,
+      });
+      return;
+    }
+    if (event.kind !== "alarm" && event.kind !== "killed" && event.kind !== "stopped") return;
+    const life = this.life(name);
+    if (event.kind === "alarm") {
+      life.evicted = event.evicted;
+      life.followed = event.followed;
+      life.forgotAtMs = atMs;
+    } else {
+      life.state = event.kind;
+      life.endedAtMs = atMs;
+    }
+  }
+
+  #writable(key: string, sequence: number): CellTruth {
+    let cells = this.#cells.get(key);
+    if (cells === undefined) {
+      cells = new Map();
+      this.#cells.set(key, cells);
+    }
+    let cell = cells.get(sequence);
+    if (cell === undefined) {
+      cell = new CellTruth();
+      cells.set(sequence, cell);
+    }
+    return cell;
+  }
+}

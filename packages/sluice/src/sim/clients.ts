@@ -1,0 +1,160 @@
+/**
+ * The clients of a world: who asks what, where and when.
+ *
+ * They know nothing of faults: a process that is down is asked in vain, one that is frozen lets its callers wait. Answers go
+ * into the history as the caller got them.
+ */
+import type { BatchDecision, Decision } from "../engine/decision.ts";
+import type { LimitRequest } from "../limiter/request.ts";
+import type { EventQueue } from "./event-queue.ts";
+import type { History } from "./history.ts";
+import type { WorldKey, WorldOptions } from "./options.ts";
+import type { Life } from "./process.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+
+export interface ClientsOptions {
+  readonly options: WorldOptions;
+  readonly queue: EventQueue;
+  readonly history: History;
+  readonly random: SeededRandom;
+  /** The processes of each region, by number; undefined while one is down. */
+  readonly lives: readonly (readonly (Life | undefined)[])[];
+}
+
+/** Requests of a burst, at the most. */
+const BURST_MAX = 60;
+/** How much of the floor an adversary uses: just under it. */
+const UNDER_FLOOR = 0.95;
+/** The floor that an adversary guesses where it follows the number of regions: 0.02 / (2 * (3 - 1)). */
+const FLOOR_GUESS = 0.005;
+
+export class Clients {
+  asked = 0;
+  answered = 0;
+  isAsking = true;
+  readonly #options: WorldOptions;
+  readonly #queue: EventQueue;
+  readonly #history: History;
+  readonly #random: SeededRandom;
+  readonly #lives: ClientsOptions["lives"];
+  #turn = 0;
+  /** What an adversary has spent: by region, key and window. */
+  readonly #spent = new Map<string, number>();
+
+  constructor({ options, queue, history, random, lives }: ClientsOptions) {
+    this.#options = options;
+    this.#queue = queue;
+    this.#history = history;
+    this.#random = random;
+    this.#lives = lives;
+  }
+
+  begin(): void {
+    this.#next();
+  }
+
+  #next(): void {
+    if (!this.isAsking) return;
+    const { shape, perSecond } = this.#options.traffic;
+    const isBurst = shape === "bursty";
+    const count = isBurst ? this.#random.between(1, BURST_MAX) : 1;
+    const waitMs = this.#random.wait((count * 1_000) / perSecond);
+    this.#queue.after(waitMs, () => {
+      if (!this.isAsking) return;
+      const region = this.#region();
+      const index = this.#random.between(0, this.#options.processes - 1);
+      for (let i = 0; i < count; i++) this.#ask(region, index);
+      this.#next();
+    });
+  }
+
+  #region(): number {
+    const { regions, traffic } = this.#options;
+    if (traffic.shape === "even") return this.#turn++ % regions;
+    if (traffic.shape === "one-region" && !this.#random.chance(0.05)) return 0;
+    return this.#random.between(0, regions - 1);
+  }
+
+  #ask(region: number, index: number): void {
+    const life = this.#lives[region]?.[index];
+    if (life === undefined || life.state !== "running") return;
+    const { batches, shape } = this.#options.traffic;
+    const isBatch = this.#random.chance(batches);
+    const requests = Array.from({ length: isBatch ? this.#random.between(1, 4) : 1 }, () => this.#request());
+    if (shape === "under-floor" && !this.#isUnderFloor(region, requests)) return;
+    this.askLife(life, requests, isBatch);
+  }
+
+  /** Asks one life, whatever it is doing: a frozen one is asked when it thaws. */
+  askLife(life: Life, requests: readonly LimitRequest[], isBatch: boolean): void {
+    const askedAtMs = this.#queue.nowMs;
+    this.asked++;
+    life.waiting++;
+    life.deliver(() => {
+      if (life.state !== "running") {
+        life.waiting--;
+        return;
+      }
+      const answer = isBatch ? life.limiter.decideMany(requests) : life.limiter.decide(requests[0]!);
+      if (answer instanceof Promise) {
+        answer.then(
+          (late) => this.#answered(life, requests, late, askedAtMs),
+          (error: unknown) => {
+            throw new Error("a request was rejected", { cause: error });
+          },
+        );
+      } else {
+        this.#answered(life, requests, answer, askedAtMs);
+      }
+    });
+  }
+
+  #request(): LimitRequest {
+    const { keys, traffic } = this.#options;
+    const key = this.#random.pick(keys);
+    const cost = this.#random.chance(traffic.peeks) ? 0 : this.#random.between(1, traffic.costMax);
+    return requestOf(key, cost);
+  }
+
+  #isUnderFloor(region: number, requests: readonly LimitRequest[]): boolean {
+    const floor = this.#options.floor ?? FLOOR_GUESS;
+    for (const { workspace, namespace, identifier, duration, limit, cost = 1 } of requests) {
+      const window = Math.floor(this.#queue.nowMs / Number(duration));
+      const name = `${region}/${window}/${workspace}/${namespace}/${identifier}/${duration}`;
+      const spent = (this.#spent.get(name) ?? 0) + cost;
+      if (spent > Math.max(1, floor * limit * UNDER_FLOOR)) return false;
+      this.#spent.set(name, spent);
+    }
+    return true;
+  }
+
+  #answered(life: Life, requests: readonly LimitRequest[], answer: Decision | BatchDecision, askedAtMs: number): void {
+    if (life.state === "dead") return;
+    life.waiting--;
+    this.answered++;
+    const decisions = "decisions" in answer ? answer.decisions : [answer];
+    decisions.forEach(({ success, limit, remaining, reset, current, reason, degraded }, i) => {
+      const { cost = 1, duration } = requests[i]!;
+      this.#history.record(this.#queue.nowMs, life.name, {
+        kind: "answer",
+        success,
+        limit,
+        cost,
+        durationMs: Number(duration),
+        remaining,
+        reset,
+        current,
+        reason,
+        degraded,
+        waitedMs: this.#queue.nowMs - askedAtMs,
+      });
+    });
+  }
+}
+
+export function requestOf(
+  { workspace, namespace, identifier, durationMs, limit }: WorldKey,
+  cost: number,
+): LimitRequest {
+  return { workspace, namespace, identifier, duration: durationMs, limit, cost };
+}

@@ -1,0 +1,121 @@
+/**
+ * The history of a run: one line an event, in the order in which things happened. The checker reads nothing else.
+ *
+ * A line is the world's time, who it happened to, and the event: what a limiter traced (core/trace.ts), or what the world
+ * did to it. Tests with real servers write the same lines, as far as they can know them.
+ *
+ * Kept are the last lines only; whoever wants all of them gives a `sink`.
+ */
+import type { TraceEvent } from "../core/trace.ts";
+import type { FaultKind } from "./fault-kinds.ts";
+import type { WorldOptions } from "./options.ts";
+
+/** What the world did, or saw from outside. */
+export type WorldEvent =
+  /** The first line of a history: what the world is made of. */
+  | { readonly kind: "setup"; readonly options: WorldOptions }
+  | { readonly kind: "phase"; readonly phase: "safety" | "liveness" | "quiet" | "drained" | "peeking" | "closing" }
+  /** One life of a process begins or ends. `lost`: what closing reported, a kill reports nothing; `wallMs`: its own clock. */
+  | { readonly kind: "begun"; readonly region: string }
+  | { readonly kind: "killed" }
+  | { readonly kind: "stopped"; readonly lost: number; readonly wallMs: number }
+  | { readonly kind: "fault"; readonly fault: FaultKind; readonly target: string; readonly isOn: boolean }
+  /** The limiter's own alarms: keys it forgot for want of room, backward clock jumps it followed. Written on change. */
+  | { readonly kind: "alarm"; readonly evicted: number; readonly followed: number }
+  /** An answer as the caller got it. */
+  | {
+      readonly kind: "answer";
+      readonly success: boolean;
+      readonly limit: number;
+      readonly cost: number;
+      readonly durationMs: number;
+      readonly remaining: number;
+      readonly reset: number;
+      readonly current: number;
+      readonly reason: string;
+      readonly degraded: boolean;
+      /** How long the caller waited, world time. */
+      readonly waitedMs: number;
+    }
+  /** A component in an origin rose to `total`. The process is the origin. */
+  | {
+      readonly kind: "stored";
+      readonly region: string;
+      readonly key: string;
+      readonly sequence: number;
+      readonly writer: string;
+      readonly total: number;
+    }
+  /** An origin (or, with region "", the global counters) forgot everything; what it still has follows as `stored`. */
+  | { readonly kind: "wiped"; readonly region: string }
+  /** A region's row in the global counters rose to `count`. */
+  | {
+      readonly kind: "row";
+      readonly region: string;
+      readonly key: string;
+      readonly sequence: number;
+      readonly count: number;
+    }
+  /** A row of the denial channel was stored. The process is "global". */
+  | { readonly kind: "told"; readonly key: string; readonly sequence: number; readonly limit: number }
+  /** What a process counts of itself, and how many of its callers wait. */
+  | {
+      readonly kind: "gauges";
+      readonly allowed: number;
+      readonly deniedLimit: number;
+      readonly deniedCost: number;
+      readonly cellsLive: number;
+      readonly cellsMax: number;
+      readonly waiting: number;
+    };
+
+export type HistoryEvent = TraceEvent | WorldEvent;
+
+export interface HistoryLine {
+  /** World time. */
+  readonly atMs: number;
+  /** The life of a process, an origin, "global" or "world". */
+  readonly process: string;
+  readonly event: HistoryEvent;
+}
+
+/** Lines kept for a report. */
+const KEPT = 200;
+
+export class History {
+  readonly #observe: (line: HistoryLine) => void;
+  readonly #sink: ((line: string) => void) | undefined;
+  readonly #kept: HistoryLine[] = [];
+  #isClosed = false;
+  count = 0;
+
+  constructor(observe: (line: HistoryLine) => void, sink?: (line: string) => void) {
+    this.#observe = observe;
+    this.#sink = sink;
+  }
+
+  /** After this, nothing is recorded any more: what follows a problem would only bury it. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  record(atMs: number, process: string, event: HistoryEvent): void {
+    if (this.#isClosed) return;
+    const line = { atMs, process, event };
+    this.#kept[this.count % KEPT] = line;
+    this.count++;
+    this.#sink?.(textOf(line));
+    this.#observe(line);
+  }
+
+  /** The last lines as text, oldest first. */
+  last(): string[] {
+    const start = this.count % KEPT;
+    const lines = this.count < KEPT ? this.#kept : [...this.#kept.slice(start), ...this.#kept.slice(0, start)];
+    return lines.map(textOf);
+  }
+}
+
+function textOf({ atMs, process, event }: HistoryLine): string {
+  return JSON.stringify({ atMs, process, ...event });
+}

@@ -1,0 +1,19 @@
+/** The simulator: worlds of limiters on simulated stores and networks, from a seed, and a checker of what must hold. */
+export {
+  add,
+  type CampaignOptions,
+  type CampaignTotals,
+  type CorpusWorld,
+  faultsOf,
+  noTotals,
+  runCampaign,
+  tableOf,
+} from "./campaign.ts";
+export { Checker } from "./checker/checker.ts";
+export { FAULT_KINDS, type FaultKind } from "./fault-kinds.ts";
+export type { FaultCounts } from "./faults.ts";
+export type { HistoryEvent, HistoryLine, WorldEvent } from "./history.ts";
+export { drawOptions, type Traffic, type TrafficShape, type WorldKey, type WorldOptions } from "./options.ts";
+export { describeFailure, reduce } from "./reduction.ts";
+export { runScenario, SCENARIOS, type Scenario, type ScenarioOutcome } from "./scenarios.ts";
+export { type RunOptions, runWorld, type WorldReport } from "./world.ts";

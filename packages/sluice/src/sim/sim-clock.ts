@@ -1,0 +1,54 @@
+/** The two clocks of one life of a process: skewed, drifting and jumping as faults.ts says. Both run at one rate. */
+import type { Clock } from "../core/clock.ts";
+import type { EventQueue } from "./event-queue.ts";
+
+export class SimClock implements Clock {
+  readonly #queue: EventQueue;
+  /** Process milliseconds per world millisecond. */
+  #rate = 1;
+  #sinceMs: number;
+  #wallMs: number;
+  #monoMs: number;
+
+  constructor(queue: EventQueue, monoMs: number) {
+    this.#queue = queue;
+    this.#sinceMs = queue.nowMs;
+    this.#wallMs = queue.nowMs;
+    this.#monoMs = monoMs;
+  }
+
+  wallMs(): number {
+    return this.#wallMs + (this.#queue.nowMs - this.#sinceMs) * this.#rate;
+  }
+
+  monoMs(): number {
+    return this.#monoMs + (this.#queue.nowMs - this.#sinceMs) * this.#rate;
+  }
+
+  /** How much world time passes while this clock's shows `ms`. */
+  worldMs(ms: number): number {
+    return ms / this.#rate;
+  }
+
+  drift(rate: number): void {
+    this.#rebase();
+    this.#rate = rate;
+  }
+
+  jump(byMs: number): void {
+    this.#wallMs += byMs;
+  }
+
+  /** What an administrator does: the right time, the right rate. */
+  correct(): void {
+    this.#rebase();
+    this.#rate = 1;
+    this.#wallMs = this.#queue.nowMs;
+  }
+
+  #rebase(): void {
+    this.#wallMs = this.wallMs();
+    this.#monoMs = this.monoMs();
+    this.#sinceMs = this.#queue.nowMs;
+  }
+}

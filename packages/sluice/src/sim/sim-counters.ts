@@ -1,0 +1,158 @@
+/**
+ * The simulated global counters: a table that can be away, slow, answer from a stuck replica, deadlock and be lost.
+ *
+ * One row a cell with a count a region, stamped with a version that every change raises: the cursor of an import. A
+ * replica is a copy of the table, made when it gets stuck; reads go to it until it is let go.
+ */
+import { encodeKey } from "../engine/key.ts";
+import type { CounterRow, Counters, DenialRow, ImportedCell, ImportPage } from "../global/counters.ts";
+import type { EventQueue } from "./event-queue.ts";
+import type { History } from "./history.ts";
+import type { Caller, Link, Network, Server } from "./network.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+
+interface Row {
+  readonly key: CounterRow["key"];
+  readonly sequence: number;
+  readonly counts: Map<string, number>;
+  expiresAtMs: number;
+  version: number;
+}
+
+interface Table {
+  readonly rows: Map<string, Row>;
+  readonly denials: Map<string, DenialRow>;
+}
+
+/** A region that published within this time is live. */
+const LIVE_MS = 60_000;
+
+export class SimCounters implements Server {
+  stalledUntilMs = 0;
+  slowMs = 0;
+  /** Written by faults.ts. */
+  isAway = false;
+  deadlocks = 0;
+  onDeadlock: () => void = () => {};
+  readonly #queue: EventQueue;
+  readonly #history: History;
+  readonly #random: SeededRandom;
+  #table: Table = { rows: new Map(), denials: new Map() };
+  #replica: Table | undefined;
+  #version = 0;
+  readonly #publishedAtMs = new Map<string, number>();
+
+  constructor(queue: EventQueue, history: History, random: SeededRandom) {
+    this.#queue = queue;
+    this.#history = history;
+    this.#random = random;
+  }
+
+  connect(caller: Caller, link: Link, network: Network): Counters {
+    const call = <T>(execute: () => T): Promise<T> =>
+      network.call(caller, link, this, () => {
+        if (this.isAway) throw new Error("the global counters are away");
+        return execute();
+      });
+    return {
+      publish: (region, rows) => call(() => this.#publish(region, rows)),
+      read: (region, cursor) => call(() => this.#read(region, cursor)),
+      cleanUp: (nowMs, rowsMax) => call(() => this.#cleanUp(nowMs, rowsMax)),
+      denials: {
+        write: (_region, rows) => call(() => this.#writeDenials(rows)),
+        active: (nowMs) => call(() => [...this.#seen().denials.values()].filter((row) => row.expiresAtMs > nowMs)),
+      },
+      close: async () => {},
+    };
+  }
+
+  loseTable(): void {
+    this.#table = { rows: new Map(), denials: new Map() };
+    this.#history.record(this.#queue.nowMs, "global", { kind: "wiped", region: "" });
+  }
+
+  stickReplica(): void {
+    const rows = [...this.#table.rows].map(([name, row]) => [name, { ...row, counts: new Map(row.counts) }] as const);
+    this.#replica = { rows: new Map(rows), denials: new Map(this.#table.denials) };
+  }
+
+  letReplicaGo(): void {
+    this.#replica = undefined;
+  }
+
+  #seen(): Table {
+    return this.#replica ?? this.#table;
+  }
+
+  #publish(region: string, rows: readonly CounterRow[]): void {
+    // A deadlock rolls back the chunk it strikes; chunks before it are committed.
+    const isDeadlock = rows.length > 0 && this.deadlocks > 0;
+    const committed = isDeadlock ? rows.slice(0, this.#random.between(0, rows.length - 1)) : rows;
+    this.#publishedAtMs.set(region, this.#queue.nowMs);
+    for (const row of committed) this.#raise(region, row);
+    if (!isDeadlock) return;
+    this.deadlocks--;
+    this.onDeadlock();
+    throw new Error("deadlock found when trying to get lock");
+  }
+
+  #raise(region: string, { key, sequence, count, expiresAtMs }: CounterRow): void {
+    const encoded = encodeKey(key);
+    const name = `${sequence}/${encoded}`;
+    let row = this.#table.rows.get(name);
+    if (row === undefined) {
+      row = { key, sequence, counts: new Map(), expiresAtMs, version: 0 };
+      this.#table.rows.set(name, row);
+    }
+    if (count <= (row.counts.get(region) ?? 0)) return;
+    row.counts.set(region, count);
+    row.version = ++this.#version;
+    this.#history.record(this.#queue.nowMs, "global", { kind: "row", region, key: encoded, sequence, count });
+  }
+
+  #read(region: string, cursor: string | null): ImportPage {
+    const since = cursor === null ? 0 : Number(cursor);
+    const nowMs = this.#queue.nowMs;
+    const cells: ImportedCell[] = [];
+    let newest = since;
+    for (const { key, sequence, counts, expiresAtMs, version } of this.#seen().rows.values()) {
+      if (version <= since || expiresAtMs <= nowMs) continue;
+      newest = Math.max(newest, version);
+      const own = counts.get(region) ?? 0;
+      let sum = 0;
+      for (const count of counts.values()) sum += count;
+      cells.push({ key, sequence, foreign: sum - own, own });
+    }
+    const live = [...this.#publishedAtMs].filter(([name, atMs]) => name === region || atMs > nowMs - LIVE_MS);
+    const isAskerNew = !this.#publishedAtMs.has(region);
+    return { cells, cursor: String(newest), regionsLive: live.length + (isAskerNew ? 1 : 0) };
+  }
+
+  #cleanUp(nowMs: number, rowsMax: number): number {
+    let deleted = 0;
+    let wasLive = false;
+    for (const part of [this.#table.rows, this.#table.denials] as Map<string, { expiresAtMs: number }>[]) {
+      for (const [name, { expiresAtMs }] of part) {
+        if (deleted === rowsMax) break;
+        if (expiresAtMs > nowMs) continue;
+        part.delete(name);
+        deleted++;
+        wasLive ||= expiresAtMs > this.#queue.nowMs;
+      }
+    }
+    // A process whose clock runs ahead deletes what others still need.
+    if (wasLive) this.#history.record(this.#queue.nowMs, "global", { kind: "wiped", region: "" });
+    return deleted;
+  }
+
+  #writeDenials(rows: readonly DenialRow[]): void {
+    for (const row of rows) {
+      const key = encodeKey(row.key);
+      const name = `${row.sequence}/${key}`;
+      if (this.#table.denials.has(name)) continue;
+      this.#table.denials.set(name, row);
+      const { sequence, limit } = row;
+      this.#history.record(this.#queue.nowMs, "global", { kind: "told", key, sequence, limit });
+    }
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The simulated origin of one region: a store that can stall, forget, go back and refuse.
+ *
+ * What it executes is exactly what the port says; its faults are set from outside (faults.ts) and each tells the history
+ * what the store holds afterwards. `connect` gives the origin as one process sees it, over the network.
+ */
+import type { Origin, OriginCount, Raise, Read } from "../origin/origin.ts";
+import type { EventQueue } from "./event-queue.ts";
+import type { History } from "./history.ts";
+import type { Caller, Link, Network, Server } from "./network.ts";
+import type { SeededRandom } from "./seeded-random.ts";
+
+interface Cell {
+  readonly key: string;
+  readonly sequence: number;
+  readonly components: Map<string, number>;
+  sum: number;
+  expiresAtMs: number;
+}
+
+const IS_KEY = /^\d/;
+
+/** Calls between two looks for expired cells. */
+const SWEEP_EVERY = 512;
+
+export class SimOrigin implements Server {
+  stalledUntilMs = 0;
+  slowMs = 0;
+  /** Written by faults.ts. */
+  isRefusingWrites = false;
+  isFailing = false;
+  readonly name: string;
+  readonly region: string;
+  readonly #queue: EventQueue;
+  readonly #history: History;
+  #cells = new Map<string, Cell>();
+  #calls = 0;
+
+  constructor(region: string, queue: EventQueue, history: History) {
+    this.name = `origin/${region}`;
+    this.region = region;
+    this.#queue = queue;
+    this.#history = history;
+  }
+
+  connect(caller: Caller, link: Link, network: Network): Origin {
+    return {
+      raise: (raises) => network.call(caller, link, this, () => this.#raise(raises)),
+      read: (reads) => network.call(caller, link, this, () => this.#read(reads)),
+      close: async () => {},
+    };
+  }
+
+  restartEmpty(): void {
+    this.#replace(new Map());
+  }
+
+  loseKeys(random: SeededRandom): void {
+    this.#replace(new Map([...this.#cells].filter(() => random.chance(0.5))));
+  }
+
+  snapshot(): ReadonlyMap<string, Cell> {
+    return new Map([...this.#cells].map(([name, cell]) => [name, { ...cell, components: new Map(cell.components) }]));
+  }
+
+  rollBack(snapshot: ReadonlyMap<string, Cell>): void {
+    this.#replace(new Map(snapshot));
+  }
+
+  #replace(cells: Map<string, Cell>): void {
+    this.#cells = cells;
+    this.#history.record(this.#queue.nowMs, this.name, { kind: "wiped", region: this.region });
+    for (const { key, sequence, components } of cells.values()) {
+      for (const [writer, total] of components) this.#tell(key, sequence, writer, total);
+    }
+  }
+
+  #raise(raises: readonly Raise[]): OriginCount[] {
+    if (this.isFailing) throw new Error("the origin answers errors");
+    if (this.isRefusingWrites) throw new Error("the origin is read-only");
+    if (++this.#calls % SWEEP_EVERY === 0) this.#sweep();
+    return raises.map((raise) => this.#raiseOne(raise));
+  }
+
+  #read(reads: readonly Read[]): OriginCount[] {
+    if (this.isFailing) throw new Error("the origin answers errors");
+    return reads.map(({ key, sequence, writer }) => countOf(this.#live(`${sequence}/${key}`), writer));
+  }
+
+  #raiseOne({ key, sequence, writer, total, expiresAtMs }: Raise): OriginCount {
+    const name = `${sequence}/${key}`;
+    let cell = this.#live(name);
+    if (cell === undefined) {
+      cell = { key, sequence, components: new Map(), sum: 0, expiresAtMs };
+      this.#cells.set(name, cell);
+    }
+    const before = cell.components.get(writer) ?? 0;
+    if (total > before) {
+      cell.components.set(writer, total);
+      cell.sum += total - before;
+      this.#tell(key, sequence, writer, total);
+    }
+    cell.expiresAtMs = Math.max(cell.expiresAtMs, expiresAtMs);
+    return countOf(cell, writer);
+  }
+
+  /** Heartbeats are the origin layer's own affair: a key begins with its duration, they do not. */
+  #tell(key: string, sequence: number, writer: string, total: number): void {
+    if (!IS_KEY.test(key)) return;
+    const event = { kind: "stored", region: this.region, key, sequence, writer, total } as const;
+    this.#history.record(this.#queue.nowMs, this.name, event);
+  }
+
+  #live(name: string): Cell | undefined {
+    const cell = this.#cells.get(name);
+    if (cell === undefined || cell.expiresAtMs > this.#queue.nowMs) return cell;
+    this.#cells.delete(name);
+    return undefined;
+  }
+
+  #sweep(): void {
+    for (const [name, cell] of this.#cells) if (cell.expiresAtMs <= this.#queue.nowMs) this.#cells.delete(name);
+  }
+}
+
+function countOf(cell: Cell | undefined, writer: string): OriginCount {
+  return { sum: cell?.sum ?? 0, component: cell?.components.get(writer) ?? 0 };
+}

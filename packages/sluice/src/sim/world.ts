@@ -1,0 +1,232 @@
+/**
+ * A world: regions of processes on simulated stores and networks, with clients and faults, run from a seed.
+ *
+ * Two phases. Safety: faults strike, and the checker looks at every event. Liveness: faults are over; clients go on until
+ * everything must have healed, then stop; what has been accepted must arrive, views must agree, every caller must have
+ * his answer, and every process must close with nothing lost: each within a number of virtual seconds that follows
+ * from the options (checker/horizons.ts).
+ *
+ * Nothing here is real: no clock, no socket, no chance that does not come from the seed. Only promises are.
+ */
+import { freshnessMs } from "../origin/freshness.ts";
+import { Checker } from "./checker/checker.ts";
+import { horizonsOf } from "./checker/horizons.ts";
+import { Clients, requestOf } from "./clients.ts";
+import { EventQueue } from "./event-queue.ts";
+import { type FaultCounts, Faults } from "./faults.ts";
+import { History, type HistoryEvent } from "./history.ts";
+import { type Link, Network } from "./network.ts";
+import { drawOptions, type WorldOptions } from "./options.ts";
+import { Life } from "./process.ts";
+import { SeededRandom } from "./seeded-random.ts";
+import { SimCounters } from "./sim-counters.ts";
+import { SimOrigin } from "./sim-origin.ts";
+
+export interface WorldReport {
+  readonly seed: number;
+  readonly options: WorldOptions;
+  /** The first invariant that did not hold; undefined if all did. */
+  readonly problem: string | undefined;
+  /** The last 200 lines of the history. */
+  readonly lastLines: readonly string[];
+  readonly faults: FaultCounts;
+  /** World time that passed. */
+  readonly virtualMs: number;
+  readonly events: number;
+  readonly lines: number;
+  readonly messages: number;
+  readonly decisions: number;
+  readonly falseDenials: number;
+  readonly viewsAbove: number;
+  /** Allows over the limit in truth (all within E), and allows whose freshness was checked. */
+  readonly over: number;
+  readonly fresh: number;
+  /** Components and views compared after things settled. */
+  readonly compared: number;
+  /** By encoded key and sequence, what was accepted in all. */
+  readonly admitted: ReadonlyMap<string, number>;
+}
+
+export interface RunOptions {
+  /** Replace what the seed draws. */
+  readonly options?: Partial<WorldOptions>;
+  /** Gets every line of the history. */
+  readonly sink?: (line: string) => void;
+}
+
+/** Some moment of 2023; a seed moves it within a window. */
+const EPOCH_MS = 1_700_000_000_000;
+
+/** Processes begin within this time. */
+const BEGIN_WITHIN_MS = 1_000;
+
+/** Runs the world of a seed to its end, or to the first problem. */
+export function runWorld(seed: number, { options, sink }: RunOptions = {}): Promise<WorldReport> {
+  return new World(seed, { ...drawOptions(seed), ...options }, sink).run();
+}
+
+class World {
+  readonly #seed: number;
+  readonly #options: WorldOptions;
+  readonly #random: SeededRandom;
+  readonly #checker = new Checker();
+  readonly #queue: EventQueue;
+  readonly #history: History;
+  readonly #network: Network;
+  readonly #origins: SimOrigin[] = [];
+  readonly #counters: SimCounters | undefined;
+  readonly #lives: (Life | undefined)[][];
+  readonly #clients: Clients;
+  readonly #faults: Faults;
+  #begun = 0;
+
+  constructor(seed: number, options: WorldOptions, sink: ((line: string) => void) | undefined) {
+    this.#seed = seed;
+    this.#options = options;
+    const random = new SeededRandom(seed);
+    this.#random = random;
+    const queue = new EventQueue(EPOCH_MS + random.between(0, 7_200_000));
+    this.#queue = queue;
+    const history = new History((line) => {
+      this.#checker.observe(line);
+      if (this.#checker.problem !== undefined) history.close();
+    }, sink);
+    this.#history = history;
+    const { timeoutMs } = options;
+    const onFault = (fault: Parameters<Faults["count"]>[0]) => this.#faults.count(fault);
+    this.#network = new Network({ queue, random: random.fork(), timeoutMs, onFault });
+    this.#tell({ kind: "setup", options });
+    if (options.hasOrigin) {
+      for (let i = 0; i < options.regions; i++) this.#origins.push(new SimOrigin(`r${i}`, queue, history));
+    }
+    this.#counters = options.hasGlobal ? new SimCounters(queue, history, random.fork()) : undefined;
+    this.#lives = Array.from({ length: options.regions }, () => Array(options.processes).fill(undefined));
+    const lives = this.#lives;
+    this.#clients = new Clients({ options, queue, history, random: random.fork(), lives });
+    const restart = (region: number, index: number) => this.#begin(region, index);
+    const stores = { origins: this.#origins, counters: this.#counters };
+    this.#faults = new Faults({ options, queue, history, random: random.fork(), ...stores, lives, restart });
+  }
+
+  async run(): Promise<WorldReport> {
+    const startMs = this.#queue.nowMs;
+    // Not all at once: rhythms that beat together would be a world of its own.
+    this.#lives.forEach((region, r) => {
+      region.forEach((_, i) => {
+        this.#queue.after(this.#random.between(0, BEGIN_WITHIN_MS), () => this.#begin(r, i));
+      });
+    });
+    this.#clients.begin();
+    this.#faults.begin();
+    await this.#pass("safety", this.#options.safetyMs);
+    this.#faults.healAll();
+    await this.#settle();
+    return this.#report(startMs);
+  }
+
+  /** The liveness phase. */
+  async #settle(): Promise<void> {
+    const { healMs, regionalMs, globalMs } = horizonsOf(this.#options);
+    const { readTimeoutMs, timeoutMs } = this.#options;
+    await this.#pass("liveness", healMs);
+    this.#clients.isAsking = false;
+    await this.#pass("quiet", 2 * regionalMs + readTimeoutMs);
+    for (const life of this.#running()) life.wake();
+    const freshMs = Math.max(...this.#options.keys.map(({ durationMs }) => freshnessMs(durationMs)));
+    await this.#pass("drained", freshMs + Math.max(regionalMs, this.#options.hasGlobal ? globalMs : 0));
+    // A breaker that nobody has asked since is half open, and lets one call through: the first round closes it.
+    this.#peek();
+    await this.#run(freshMs + readTimeoutMs + timeoutMs);
+    this.#tell({ kind: "phase", phase: "peeking" });
+    this.#peek();
+    await this.#run(readTimeoutMs + timeoutMs);
+    this.#tell({ kind: "phase", phase: "closing" });
+    for (const life of this.#running()) life.stop(() => {});
+    await this.#run(healMs);
+    const open = this.#lives.flat().find((life) => life !== undefined && life.state !== "dead");
+    if (open !== undefined) this.#checker.problem ??= `liveness: ${open.name} did not close`;
+  }
+
+  #peek(): void {
+    for (const life of this.#running()) {
+      for (const key of this.#options.keys) this.#clients.askLife(life, [requestOf(key, 0)], false);
+    }
+  }
+
+  #running(): Life[] {
+    return this.#lives.flat().filter((life): life is Life => life?.state === "running");
+  }
+
+  async #pass(phase: "safety" | "liveness" | "quiet" | "drained", forMs: number): Promise<void> {
+    this.#tell({ kind: "phase", phase });
+    await this.#run(forMs);
+  }
+
+  async #run(forMs: number): Promise<void> {
+    const isOver = () => this.#checker.problem !== undefined;
+    if (!isOver()) await this.#queue.runUntil(this.#queue.nowMs + forMs, isOver);
+  }
+
+  #begin(region: number, index: number): void {
+    const options = this.#options;
+    const { originDelayMs, globalDelayMs, floor } = options;
+    const name = `r${region}`;
+    const links: Link[] = [];
+    const link = (delayMs: number): Link => {
+      const made = { region: name, delayMs, cutsThere: 0, cutsBack: 0, storm: undefined };
+      links.push(made);
+      return made;
+    };
+    const random = this.#random.fork();
+    const life = new Life({
+      name: `${name}p${index}.${++this.#begun}`,
+      region: name,
+      queue: this.#queue,
+      history: this.#history,
+      random,
+      links,
+    });
+    const origin = this.#origins[region]?.connect(life, link(originDelayMs), this.#network);
+    const global = this.#counters?.connect(life, link(globalDelayMs), this.#network);
+    this.#lives[region]![index] = life;
+    this.#faults.skewAtBirth(life);
+    const { flushMs, readTimeoutMs, publishMs, importMs, globalMinDuration, globalMode, cellsMax, whenFull } = options;
+    life.begin({
+      cellsMax,
+      whenFull,
+      ...(origin === undefined ? {} : { origin, flushMs, readTimeoutMs }),
+      ...(global === undefined
+        ? {}
+        : { global, region: name, globalMode, publishMs, importMs, globalDurationMin: globalMinDuration }),
+      ...(global === undefined || floor === null ? {} : { floor }),
+    });
+  }
+
+  #tell(event: HistoryEvent): void {
+    this.#history.record(this.#queue.nowMs, "world", event);
+  }
+
+  #report(startMs: number): WorldReport {
+    const { problem, decisions, lowerBound, excess, freshness, settlement, truth } = this.#checker;
+    const admitted = new Map<string, number>();
+    for (const { key, sequence, cell } of truth.cells()) admitted.set(`${sequence}/${key}`, cell.total);
+    return {
+      seed: this.#seed,
+      options: this.#options,
+      problem,
+      lastLines: problem === undefined ? [] : this.#history.last(),
+      faults: this.#faults.counts,
+      virtualMs: this.#queue.nowMs - startMs,
+      events: this.#queue.count,
+      lines: this.#history.count,
+      messages: this.#network.messages,
+      decisions,
+      falseDenials: lowerBound.falseDenials,
+      viewsAbove: lowerBound.viewsAbove,
+      over: excess.over,
+      fresh: freshness.checked,
+      compared: settlement.compared,
+      admitted,
+    };
+  }
+}
