@@ -1,0 +1,122 @@
+/** Invariant 20, and that the checker can say no: a world that lies is found out. */
+import { createHash } from "node:crypto";
+import { Checker, drawOptions, type HistoryLine, runWorld } from "sluice/sim";
+import { describe, expect, test } from "vitest";
+
+async function traceOf(seed: number): Promise<{ hash: string; lines: number }> {
+  const hash = createHash("sha256");
+  let lines = 0;
+  await runWorld(seed, {
+    sink: (line) => {
+      hash.update(line);
+      lines++;
+    },
+  });
+  return { hash: hash.digest("hex"), lines };
+}
+
+describe("a seed", () => {
+  test("gives the same trace, to the byte, whatever else runs and however long it takes", {
+    timeout: 120_000,
+  }, async () => {
+    for (const seed of [3, 17, 42, 99, 1234]) {
+      const [alone, [first, second]] = [await traceOf(seed), await Promise.all([traceOf(seed), traceOf(seed)])];
+      expect(alone.lines).toBeGreaterThan(100);
+      expect(first).toEqual(alone);
+      expect(second).toEqual(alone);
+    }
+  });
+
+  test("draws other worlds than its neighbour", () => {
+    expect(JSON.stringify(drawOptions(1))).not.toBe(JSON.stringify(drawOptions(2)));
+  });
+});
+
+/** A true history, and what becomes of it when one line is told otherwise. */
+async function problemWith(change: (line: HistoryLine) => HistoryLine): Promise<string | undefined> {
+  const checker = new Checker();
+  const options = {
+    regions: 1,
+    processes: 2,
+    hasOrigin: true,
+    hasGlobal: false,
+    faults: [],
+    safetyMs: 20_000,
+  } as const;
+  await runWorld(5, {
+    options,
+    sink: (text) => {
+      const { atMs, process, ...event } = JSON.parse(text) as { atMs: number; process: string };
+      checker.observe(change({ atMs, process, event } as HistoryLine));
+    },
+  });
+  return checker.problem;
+}
+
+type Change = (event: HistoryLine["event"]) => HistoryLine["event"];
+
+/** Changes the first event that `change` makes another of. */
+function once(change: Change): (line: HistoryLine) => HistoryLine {
+  let isDone = false;
+  return (line) => {
+    const event = isDone ? line.event : change(line.event);
+    isDone ||= event !== line.event;
+    return { ...line, event };
+  };
+}
+
+describe("the checker", () => {
+  test("finds nothing in a true history", async () => {
+    expect(await problemWith((line) => line)).toBeUndefined();
+  });
+
+  const LIES: readonly { name: string; found: RegExp; change: Change }[] = [
+    {
+      name: "a denial that the truth would have allowed",
+      found: /false denial|lower bound/,
+      change: (event) =>
+        event.kind === "decision" && event.reason === "allowed" && event.cost > 0 && event.batch === 0
+          ? { ...event, success: false, isCounted: false, reason: "limit", limit: event.effective - 1, writer: "" }
+          : event,
+    },
+    {
+      name: "a view above the truth",
+      found: /lower bound/,
+      change: (event) =>
+        event.kind === "decision" && event.batch === 0
+          ? { ...event, others: event.others + 1_000, effective: event.effective + 1_000, limit: event.limit + 1_000 }
+          : event,
+    },
+    {
+      name: "a component above what its owner accepted",
+      found: /stored/,
+      change: (event) =>
+        event.kind === "stored" && /^\d+:/.test(event.key) ? { ...event, total: event.total + 1 } : event,
+    },
+    {
+      name: "an allow that rests on nothing",
+      found: /fresh|strict/,
+      change: (event) => (event.kind === "read" && event.isAnswered ? { ...event, isAnswered: false } : event),
+    },
+    {
+      name: "a count that fell",
+      found: /own|monotone/,
+      change: (event) =>
+        event.kind === "decision" && event.own > 0 && event.isCounted
+          ? { ...event, own: event.own - 1, effective: event.effective - 1 }
+          : event,
+    },
+    {
+      name: "an id used by two processes",
+      found: /single writer|own/,
+      change: (event) =>
+        event.kind === "decision" && event.isCounted && event.own > 0 ? { ...event, writer: "another" } : event,
+    },
+  ];
+
+  for (const { name, found, change } of LIES) {
+    test(`finds ${name}`, async () => {
+      expect(await problemWith(once(change))).toMatch(found);
+    });
+  }
+});

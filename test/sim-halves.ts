@@ -1,0 +1,99 @@
+/**
+ * One half of the campaign: seeds of one parity, the corpus first. Whichever half ends last prints the
+ * table of both and holds the totals to what was promised.
+ *
+ * A seed that fails is reduced, printed, and written into the corpus (test/sim-corpus.json) with its options: every later
+ * run repeats it first. Commit it with the change that mends it.
+ */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as sim from "sluice/sim";
+import { expect } from "vitest";
+
+const isCi = process.env["CI"] === "true";
+/** Per half. A seed costs about a sixth of a second of one core. */
+const SEEDS = isCi ? 1_180 : 120;
+export const HALF_TIMEOUT_MS = isCi ? 900_000 : 300_000;
+/** What both halves together must come to. */
+const WORLDS_MIN = 2 * SEEDS;
+const HOURS_MIN = isCi ? 200 : 15;
+const FAULTS_MIN = isCi ? 1_000_000 : 80_000;
+const FAULTS_OF_KIND_MIN = isCi ? 1_000 : 50;
+const FIRST_SEED = 12_858_997_575_680;
+const PROGRESS_EVERY_MS = 10_000;
+
+const corpusPath = fileURLToPath(new URL("sim-corpus.json", import.meta.url));
+
+export async function campaignHalf(half: 0 | 1): Promise<void> {
+  const base = firstSeed();
+  const seeds = Array.from({ length: SEEDS }, (_, i) => base + 2 * i + half);
+  const corpus = readCorpus().filter((_, i) => i % 2 === half);
+  const totals = sim.noTotals();
+  let toldAtMs = performance.now();
+  const failure = await sim.runCampaign({
+    seeds,
+    corpus,
+    onWorld: (report) => {
+      sim.add(totals, report);
+      if (performance.now() - toldAtMs < PROGRESS_EVERY_MS) return;
+      toldAtMs = performance.now();
+      console.log(`half ${half + 1}: ${totals.worlds} of ${SEEDS + corpus.length} worlds, from seed ${base}`);
+    },
+  });
+  if (failure !== undefined) {
+    const reduced = await sim.reduce(failure);
+    remember(failure);
+    expect.fail(sim.describeFailure(failure, reduced));
+  }
+  const both = together(half, totals);
+  if (both !== undefined) hold(both);
+}
+
+/** The same worlds in every run, so that a gate is repeatable. SLUICE_SIM_BASE names another first seed; `now` takes the time. */
+function firstSeed(): number {
+  const given = process.env["SLUICE_SIM_BASE"];
+  if (given === "now") return Math.floor(Date.now() / 1_000) * 2 ** 12;
+  return given === undefined ? FIRST_SEED : Number(given);
+}
+
+function hold(totals: sim.CampaignTotals): void {
+  console.log(`both halves, corpus included:\n${sim.tableOf(totals)}`);
+  expect(totals.falseDenials).toBe(0);
+  expect(totals.viewsAbove).toBe(0);
+  expect(totals.worlds).toBeGreaterThanOrEqual(WORLDS_MIN);
+  expect(totals.virtualMs / 3_600_000).toBeGreaterThanOrEqual(HOURS_MIN);
+  expect(sim.faultsOf(totals)).toBeGreaterThanOrEqual(FAULTS_MIN);
+  for (const kind of sim.FAULT_KINDS) expect(totals.faults[kind], kind).toBeGreaterThanOrEqual(FAULTS_OF_KIND_MIN);
+}
+
+/** Leaves this half's totals for the other; answers both together if the other was first. Halves of one run share a parent. */
+function together(half: 0 | 1, totals: sim.CampaignTotals): sim.CampaignTotals | undefined {
+  const folder = join(tmpdir(), `sluice-sim-${process.ppid}`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${half}.json`), JSON.stringify(totals));
+  let other: sim.CampaignTotals;
+  try {
+    other = JSON.parse(readFileSync(join(folder, `${1 - half}.json`), "utf8")) as sim.CampaignTotals;
+  } catch {
+    console.log(`half ${half + 1}:\n${sim.tableOf(totals)}`);
+    return undefined;
+  }
+  rmSync(folder, { recursive: true });
+  const both = sim.noTotals();
+  sim.add(both, totals);
+  sim.add(both, other);
+  return both;
+}
+
+function readCorpus(): sim.CorpusWorld[] {
+  return JSON.parse(readFileSync(corpusPath, "utf8")) as sim.CorpusWorld[];
+}
+
+function remember({ seed, options, problem }: sim.WorldReport): void {
+  const corpus = readCorpus();
+  if (corpus.some((world) => world.seed === seed)) return;
+  corpus.push({ seed, options, story: problem ?? "" });
+  writeFileSync(corpusPath, `${JSON.stringify(corpus, undefined, 2)}\n`);
+}

@@ -1,0 +1,26 @@
+/** What the regions together admit, in named worlds: the figures of the guarantees, measured. */
+import { runScenario, SCENARIOS } from "sluice/sim";
+import { describe, expect, test } from "vitest";
+
+const SEEDS = process.env["CI"] === "true" ? [1, 2, 3] : [1];
+
+describe("admitted ÷ limit, in every window", () => {
+  for (const scenario of SCENARIOS) {
+    test(`${scenario.name}: at most ${scenario.ratioMax}`, { timeout: 300_000 }, async () => {
+      const worst: number[] = [];
+      for (const seed of SEEDS) {
+        const { report, ratioWorst, ratios } = await runScenario(scenario, seed);
+        expect(report.problem).toBeUndefined();
+        worst.push(ratioWorst);
+        const skipped = ratios.slice(0, scenario.windowsSkipped).map((ratio) => ratio.toFixed(3));
+        if (skipped.length > 0)
+          console.log(`${scenario.name}: the first windows, not held to it: ${skipped.join(", ")}`);
+      }
+      console.log(
+        `${scenario.name}: ${worst.map((ratio) => ratio.toFixed(3)).join(", ")} of at most ${scenario.ratioMax}`,
+      );
+      expect(Math.max(...worst)).toBeLessThanOrEqual(scenario.ratioMax);
+      expect(Math.max(...worst)).toBeGreaterThanOrEqual(scenario.ratioMin);
+    });
+  }
+});

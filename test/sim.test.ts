@@ -1,0 +1,23 @@
+/**
+ * The first half of the campaign, and the way to see one seed again: SLUICE_SIM_SEED=n npx vitest run test/sim.test.ts
+ *
+ * With CI=true both halves together are ≥ 2,000 fresh seeds, ≥ 200 cluster-hours and ≥ 1 million faults; without, a tenth.
+ */
+import { describeFailure, reduce, runWorld } from "sluice/sim";
+import { describe, expect, test } from "vitest";
+import { campaignHalf, HALF_TIMEOUT_MS } from "./sim-halves.ts";
+
+const asked = process.env["SLUICE_SIM_SEED"];
+
+if (asked === undefined) {
+  describe("a campaign of worlds", () => {
+    test("every invariant holds in every world of the first half", { timeout: HALF_TIMEOUT_MS }, () => campaignHalf(0));
+  });
+} else {
+  describe("one world", () => {
+    test(`seed ${asked} keeps every invariant`, { timeout: HALF_TIMEOUT_MS }, async () => {
+      const report = await runWorld(Number(asked));
+      if (report.problem !== undefined) expect.fail(describeFailure(report, await reduce(report)));
+    });
+  });
+}
