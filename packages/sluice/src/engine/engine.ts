@@ -78,7 +78,8 @@ export class Engine {
   decide(scope: Scope, identifier: string, limit: number, cost: number, read: ReadOutcome | null): Decision | null {
     this.locate(scope, identifier);
     const { durationMs } = scope;
-    const nowMs = this.clock.nowMs();
+    this.clock.read();
+    const nowMs = this.clock.lastMs;
     const sequence = sequenceAt(nowMs, durationMs);
     const { h0, h1, h2 } = this.hash;
     const { table, layers } = this;

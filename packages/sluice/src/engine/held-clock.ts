@@ -15,8 +15,9 @@ export class HeldClock {
   held = 0;
   /** Called when the clock is followed backwards, before the new time is given out. */
   onFollow: () => void = () => {};
+  /** What `read` found last. A field, because a number that a call returns is boxed wherever the call is not inlined. */
+  lastMs = 0;
   readonly #clock: Clock;
-  #nowMs = 0;
   #isHolding = false;
   /** The wall time at which the monotonic clock was last read, and what it said. */
   #monoAtMs = -1;
@@ -31,35 +32,42 @@ export class HeldClock {
    * as much as half a decision.
    */
   monoMs(): number {
-    if (this.#nowMs !== this.#monoAtMs || this.#isHolding) {
-      this.#monoAtMs = this.#nowMs;
+    if (this.lastMs !== this.#monoAtMs || this.#isHolding) {
+      this.#monoAtMs = this.lastMs;
       this.#monoMs = this.#clock.monoMs();
     }
     return this.#monoMs;
   }
 
   nowMs(): number {
+    this.read();
+    return this.lastMs;
+  }
+
+  /** Reads the wall clock into `lastMs`. */
+  read(): void {
     const given = this.#clock.wallMs();
     if (typeof given !== "number" || !(given >= 0 && given <= WALL_MAX_MS)) {
       throw new SluiceError("RL_CLOCK_INVALID", "clock", given);
     }
     const wallMs = Math.floor(given);
-    if (wallMs < this.#nowMs) return this.#back(wallMs);
-    this.#nowMs = wallMs;
+    if (wallMs < this.lastMs) {
+      this.#back(wallMs);
+      return;
+    }
+    this.lastMs = wallMs;
     this.#isHolding = false;
-    return wallMs;
   }
 
-  #back(wallMs: number): number {
-    if (this.#nowMs - wallMs > CLOCK_HOLD_MAX_MS) {
+  #back(wallMs: number): void {
+    if (this.lastMs - wallMs > CLOCK_HOLD_MAX_MS) {
       this.followed++;
       this.onFollow();
       this.#isHolding = false;
-      this.#nowMs = wallMs;
+      this.lastMs = wallMs;
     } else if (!this.#isHolding) {
       this.#isHolding = true;
       this.held++;
     }
-    return this.#nowMs;
   }
 }
