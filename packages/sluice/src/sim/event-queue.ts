@@ -9,6 +9,9 @@
 import { assert } from "../core/assert.ts";
 import { microtasksDone } from "./microtasks.ts";
 
+/** Events between two breaths: some milliseconds of real time. */
+const BREATHE_EVERY = 512;
+
 interface Scheduled {
   readonly atMs: number;
   readonly order: number;
@@ -20,6 +23,8 @@ export class EventQueue {
   nowMs: number;
   /** Events run so far. */
   count = 0;
+  /** Awaited now and then, so that whoever runs the world can let the real event loop turn. Changes nothing in the world. */
+  breathe: (() => Promise<void>) | undefined;
   readonly #heap: Scheduled[] = [];
   #inserted = 0;
   #isTouched = false;
@@ -64,6 +69,7 @@ export class EventQueue {
         this.#isTouched = false;
         await microtasksDone();
       }
+      if (this.breathe !== undefined && this.count % BREATHE_EVERY === 0) await this.breathe();
       if (isOver()) return;
     }
     this.nowMs = Math.max(this.nowMs, untilMs);

@@ -10,10 +10,12 @@ export {
   tableOf,
 } from "./campaign.ts";
 export { Checker } from "./checker/checker.ts";
+export { type Horizons, horizonsOf } from "./checker/horizons.ts";
 export { FAULT_KINDS, type FaultKind } from "./fault-kinds.ts";
 export type { FaultCounts } from "./faults.ts";
 export type { HistoryEvent, HistoryLine, WorldEvent } from "./history.ts";
 export { drawOptions, type Traffic, type TrafficShape, type WorldKey, type WorldOptions } from "./options.ts";
 export { describeFailure, reduce } from "./reduction.ts";
 export { runScenario, SCENARIOS, type Scenario, type ScenarioOutcome } from "./scenarios.ts";
+export type { StoreLoad } from "./sim-origin.ts";
 export { type RunOptions, runWorld, type WorldReport } from "./world.ts";

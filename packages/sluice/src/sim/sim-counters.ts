@@ -10,6 +10,7 @@ import type { EventQueue } from "./event-queue.ts";
 import type { History } from "./history.ts";
 import type { Caller, Link, Network, Server } from "./network.ts";
 import type { SeededRandom } from "./seeded-random.ts";
+import type { StoreLoad } from "./sim-origin.ts";
 
 interface Row {
   readonly key: CounterRow["key"];
@@ -34,6 +35,8 @@ export class SimCounters implements Server {
   isAway = false;
   deadlocks = 0;
   onDeadlock: () => void = () => {};
+  /** What processes sent: calls, each a statement, and the rows written with them. */
+  readonly sent: StoreLoad = { calls: 0, commands: 0 };
   readonly #queue: EventQueue;
   readonly #history: History;
   readonly #random: SeededRandom;
@@ -49,17 +52,20 @@ export class SimCounters implements Server {
   }
 
   connect(caller: Caller, link: Link, network: Network): Counters {
-    const call = <T>(execute: () => T): Promise<T> =>
-      network.call(caller, link, this, () => {
+    const call = <T>(execute: () => T, rows = 0): Promise<T> => {
+      this.sent.calls++;
+      this.sent.commands += rows;
+      return network.call(caller, link, this, () => {
         if (this.isAway) throw new Error("the global counters are away");
         return execute();
       });
+    };
     return {
-      publish: (region, rows) => call(() => this.#publish(region, rows)),
+      publish: (region, rows) => call(() => this.#publish(region, rows), rows.length),
       read: (region, cursor) => call(() => this.#read(region, cursor)),
       cleanUp: (nowMs, rowsMax) => call(() => this.#cleanUp(nowMs, rowsMax)),
       denials: {
-        write: (_region, rows) => call(() => this.#writeDenials(rows)),
+        write: (_region, rows) => call(() => this.#writeDenials(rows), rows.length),
         active: (nowMs) => call(() => [...this.#seen().denials.values()].filter((row) => row.expiresAtMs > nowMs)),
       },
       close: async () => {},

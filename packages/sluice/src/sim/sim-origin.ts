@@ -18,6 +18,12 @@ interface Cell {
   expiresAtMs: number;
 }
 
+/** What a store is asked to do. */
+export interface StoreLoad {
+  calls: number;
+  commands: number;
+}
+
 const IS_KEY = /^\d/;
 
 /** Calls between two looks for expired cells. */
@@ -29,6 +35,8 @@ export class SimOrigin implements Server {
   /** Written by faults.ts. */
   isRefusingWrites = false;
   isFailing = false;
+  /** What processes sent: calls, each a round trip, and the commands in them, one a cell. */
+  readonly sent: StoreLoad = { calls: 0, commands: 0 };
   readonly name: string;
   readonly region: string;
   readonly #queue: EventQueue;
@@ -44,9 +52,14 @@ export class SimOrigin implements Server {
   }
 
   connect(caller: Caller, link: Link, network: Network): Origin {
+    const call = <T>(commands: number, execute: () => T): Promise<T> => {
+      this.sent.calls++;
+      this.sent.commands += commands;
+      return network.call(caller, link, this, execute);
+    };
     return {
-      raise: (raises) => network.call(caller, link, this, () => this.#raise(raises)),
-      read: (reads) => network.call(caller, link, this, () => this.#read(reads)),
+      raise: (raises) => call(raises.length, () => this.#raise(raises)),
+      read: (reads) => call(reads.length, () => this.#read(reads)),
       close: async () => {},
     };
   }

@@ -14,13 +14,13 @@ import { horizonsOf } from "./checker/horizons.ts";
 import { Clients, requestOf } from "./clients.ts";
 import { EventQueue } from "./event-queue.ts";
 import { type FaultCounts, Faults } from "./faults.ts";
-import { History, type HistoryEvent } from "./history.ts";
+import { History, type HistoryEvent, type HistoryLine } from "./history.ts";
 import { type Link, Network } from "./network.ts";
 import { drawOptions, type WorldOptions } from "./options.ts";
 import { Life } from "./process.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { SimCounters } from "./sim-counters.ts";
-import { SimOrigin } from "./sim-origin.ts";
+import { SimOrigin, type StoreLoad } from "./sim-origin.ts";
 
 export interface WorldReport {
   readonly seed: number;
@@ -45,6 +45,12 @@ export interface WorldReport {
   readonly compared: number;
   /** By encoded key and sequence, what was accepted in all. */
   readonly admitted: ReadonlyMap<string, number>;
+  /** The allow, not degraded, that went furthest over its limit or came nearest to it, and the E that held for it. */
+  readonly worst: { readonly excess: number; readonly bound: number };
+  /** What the stores were asked to do in the safety phase: all origins together, and the global counters. */
+  readonly load: { readonly origin: StoreLoad; readonly global: StoreLoad };
+  /** Whether it was ended from outside, by `breathe`. */
+  readonly isPartial: boolean;
 }
 
 export interface RunOptions {
@@ -52,6 +58,14 @@ export interface RunOptions {
   readonly options?: Partial<WorldOptions>;
   /** Gets every line of the history. */
   readonly sink?: (line: string) => void;
+  /** Gets every line too, as it is: without the cost of making it a text. */
+  readonly observe?: (line: HistoryLine) => void;
+  /** Awaited every few milliseconds of real time; answers whether to go on. The one who passes it owns the real clock. */
+  readonly breathe?: (atMs: number, events: number) => Promise<boolean>;
+  /** Processes get this long to begin before clients ask, and the clients begin with a window of the first key. */
+  readonly leadMs?: number;
+  /** Once the faults are over nobody asks any more, but every process is peeked at this often: how fast do views agree? */
+  readonly probeEveryMs?: number;
 }
 
 /** Some moment of 2023; a seed moves it within a window. */
@@ -61,8 +75,8 @@ const EPOCH_MS = 1_700_000_000_000;
 const BEGIN_WITHIN_MS = 1_000;
 
 /** Runs the world of a seed to its end, or to the first problem. */
-export function runWorld(seed: number, { options, sink }: RunOptions = {}): Promise<WorldReport> {
-  return new World(seed, { ...drawOptions(seed), ...options }, sink).run();
+export function runWorld(seed: number, run: RunOptions = {}): Promise<WorldReport> {
+  return new World(seed, { ...drawOptions(seed), ...run.options }, run).run();
 }
 
 class World {
@@ -78,17 +92,28 @@ class World {
   readonly #lives: (Life | undefined)[][];
   readonly #clients: Clients;
   readonly #faults: Faults;
+  readonly #run: RunOptions;
   #begun = 0;
+  #isStopped = false;
+  #isProbing = false;
 
-  constructor(seed: number, options: WorldOptions, sink: ((line: string) => void) | undefined) {
+  constructor(seed: number, options: WorldOptions, run: RunOptions) {
     this.#seed = seed;
     this.#options = options;
+    this.#run = run;
     const random = new SeededRandom(seed);
     this.#random = random;
-    const queue = new EventQueue(EPOCH_MS + random.between(0, 7_200_000));
+    const queue = new EventQueue(startOf(EPOCH_MS + random.between(0, 7_200_000), options, run));
     this.#queue = queue;
+    const { sink, observe, breathe } = run;
+    if (breathe !== undefined) {
+      queue.breathe = async () => {
+        if (!this.#isStopped) this.#isStopped = !(await breathe(queue.nowMs, queue.count));
+      };
+    }
     const history = new History((line) => {
       this.#checker.observe(line);
+      observe?.(line);
       if (this.#checker.problem !== undefined) history.close();
     }, sink);
     this.#history = history;
@@ -116,35 +141,68 @@ class World {
         this.#queue.after(this.#random.between(0, BEGIN_WITHIN_MS), () => this.#begin(r, i));
       });
     });
+    const { leadMs, probeEveryMs } = this.#run;
+    if (leadMs !== undefined) await this.#advance(leadMs);
     this.#clients.begin();
     this.#faults.begin();
+    const before = this.#load();
     await this.#pass("safety", this.#options.safetyMs);
+    const load = difference(this.#load(), before);
     this.#faults.healAll();
-    await this.#settle();
-    return this.#report(startMs);
+    if (probeEveryMs !== undefined) this.#probe(probeEveryMs);
+    await this.#heal();
+    // What did not get its time to settle is not judged by how it settled.
+    if (!this.#isStopped) await this.#settle();
+    return this.#report(startMs, load);
+  }
+
+  #load(): WorldReport["load"] {
+    const origin = { calls: 0, commands: 0 };
+    for (const { sent } of this.#origins) {
+      origin.calls += sent.calls;
+      origin.commands += sent.commands;
+    }
+    return { origin, global: { ...(this.#counters?.sent ?? { calls: 0, commands: 0 }) } };
+  }
+
+  /** Nobody but the peeks asks any more. */
+  #probe(everyMs: number): void {
+    this.#clients.isAsking = false;
+    this.#isProbing = true;
+    const probeOnce = () => {
+      if (!this.#isProbing) return;
+      this.#peek();
+      this.#queue.after(everyMs, probeOnce);
+    };
+    probeOnce();
   }
 
   /** The liveness phase. */
+  async #heal(): Promise<void> {
+    await this.#pass("liveness", horizonsOf(this.#options).healMs);
+    this.#clients.isAsking = false;
+    this.#isProbing = false;
+  }
+
+  /** What must hold at rest. */
   async #settle(): Promise<void> {
     const { healMs, regionalMs, globalMs } = horizonsOf(this.#options);
     const { readTimeoutMs, timeoutMs } = this.#options;
-    await this.#pass("liveness", healMs);
-    this.#clients.isAsking = false;
     await this.#pass("quiet", 2 * regionalMs + readTimeoutMs);
     for (const life of this.#running()) life.wake();
     const freshMs = Math.max(...this.#options.keys.map(({ durationMs }) => freshnessMs(durationMs)));
     await this.#pass("drained", freshMs + Math.max(regionalMs, this.#options.hasGlobal ? globalMs : 0));
     // A breaker that nobody has asked since is half open, and lets one call through: the first round closes it.
     this.#peek();
-    await this.#run(freshMs + readTimeoutMs + timeoutMs);
+    await this.#advance(freshMs + readTimeoutMs + timeoutMs);
     this.#tell({ kind: "phase", phase: "peeking" });
     this.#peek();
-    await this.#run(readTimeoutMs + timeoutMs);
+    await this.#advance(readTimeoutMs + timeoutMs);
     this.#tell({ kind: "phase", phase: "closing" });
     for (const life of this.#running()) life.stop(() => {});
-    await this.#run(healMs);
+    await this.#advance(healMs);
     const open = this.#lives.flat().find((life) => life !== undefined && life.state !== "dead");
-    if (open !== undefined) this.#checker.problem ??= `liveness: ${open.name} did not close`;
+    if (open !== undefined && !this.#isStopped) this.#checker.problem ??= `liveness: ${open.name} did not close`;
   }
 
   #peek(): void {
@@ -159,11 +217,11 @@ class World {
 
   async #pass(phase: "safety" | "liveness" | "quiet" | "drained", forMs: number): Promise<void> {
     this.#tell({ kind: "phase", phase });
-    await this.#run(forMs);
+    await this.#advance(forMs);
   }
 
-  async #run(forMs: number): Promise<void> {
-    const isOver = () => this.#checker.problem !== undefined;
+  async #advance(forMs: number): Promise<void> {
+    const isOver = () => this.#isStopped || this.#checker.problem !== undefined;
     if (!isOver()) await this.#queue.runUntil(this.#queue.nowMs + forMs, isOver);
   }
 
@@ -203,10 +261,11 @@ class World {
   }
 
   #tell(event: HistoryEvent): void {
+    if (this.#isStopped) return;
     this.#history.record(this.#queue.nowMs, "world", event);
   }
 
-  #report(startMs: number): WorldReport {
+  #report(startMs: number, load: WorldReport["load"]): WorldReport {
     const { problem, decisions, lowerBound, excess, freshness, settlement, truth } = this.#checker;
     const admitted = new Map<string, number>();
     for (const { key, sequence, cell } of truth.cells()) admitted.set(`${sequence}/${key}`, cell.total);
@@ -227,6 +286,24 @@ class World {
       fresh: freshness.checked,
       compared: settlement.compared,
       admitted,
+      worst: excess.worst,
+      load,
+      isPartial: this.#isStopped,
     };
   }
+}
+
+/** Where time begins: at the moment the seed drew, or `leadMs` before the next window of the first key begins. */
+function startOf(drawnMs: number, { keys }: WorldOptions, { leadMs }: RunOptions): number {
+  const durationMs = keys[0]?.durationMs;
+  if (leadMs === undefined || durationMs === undefined) return drawnMs;
+  return Math.ceil((drawnMs + leadMs) / durationMs) * durationMs - leadMs;
+}
+
+function difference(after: WorldReport["load"], before: WorldReport["load"]): WorldReport["load"] {
+  const minus = (a: StoreLoad, b: StoreLoad): StoreLoad => ({
+    calls: a.calls - b.calls,
+    commands: a.commands - b.commands,
+  });
+  return { origin: minus(after.origin, before.origin), global: minus(after.global, before.global) };
 }

@@ -14,9 +14,14 @@ import { type Horizons, horizonsOf } from "./horizons.ts";
 import { type CheckerPart, type Problem, shareOf } from "./part.ts";
 import type { CellTruth, Truth } from "./truth.ts";
 
+/** How finely the worst is followed below the limit, in parts of it. */
+const WORST_STEPS = 100;
+
 export class Excess implements CheckerPart {
   /** Allows beyond the limit, in truth; of those, the ones whose E was finite by time alone. */
   over = 0;
+  /** The allow that went furthest over its limit, or came nearest to it, and its E: for a report. */
+  worst: { readonly excess: number; readonly bound: number } = { excess: Number.NEGATIVE_INFINITY, bound: 0 };
   readonly #calm = new Map<string, Disturbance>();
   #options: WorldOptions | undefined;
   #horizons: Horizons | undefined;
@@ -44,10 +49,14 @@ export class Excess implements CheckerPart {
     const before = truth.cell(key, sequence - 1);
     const together = truth.together(process, event);
     const excess = cell.total + shareOf(before.total, event) + together - limit;
-    if (excess <= 0) return undefined;
-    this.over++;
+    // Below the limit E is computed for the report only, and only where the worst moves by a part that shows.
+    const isWorst = excess > this.worst.excess + (excess > 0 ? 0 : limit / WORST_STEPS);
+    if (excess <= 0 && !isWorst) return undefined;
     const bound =
       this.#unknown(atMs, process, event, 0, truth) + shareOf(this.#unknown(atMs, process, event, 1, truth), event) + 1;
+    if (isWorst) this.worst = { excess, bound };
+    if (excess <= 0) return undefined;
+    this.over++;
     if (excess <= bound) return undefined;
     return `excess: ${excess} over ${limit}, E = ${bound}; own ${event.own} others ${event.others} foreign ${event.foreign} previous ${event.previous}, truth ${cell.total} and ${before.total}`;
   }
