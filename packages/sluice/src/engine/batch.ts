@@ -138,14 +138,13 @@ function count(
 ): BatchDecision {
   const { layers, table } = engine;
   const before = checked.map((one) => layers?.basis(one) ?? null);
-  holdSlots(engine, checked);
+  const givenUp = holdSlots(engine, checked);
   if (engine.whenFull === "deny") {
     // Whether there is room is known before anybody is evicted for it.
     const beyond = itemsBeyondRoom(engine, checked);
     if (beyond.size > 0) return refuseAll(engine, checked, beyond);
   }
-  const claimed = new Set<Slot>();
-  const slots = placeAll(engine, checked, nowMs, claimed);
+  const slots = placeAll(engine, checked, nowMs);
   const without = new Set(checked.flatMap(({ cost }, i) => (cost > 0 && slots[i] === NONE ? [i] : [])));
   const decisions = checked.map((one, i) => {
     const { limit, cost, effective, endMs, sequence, source } = one;
@@ -157,8 +156,7 @@ function count(
       : decision(true, limit, limit - effective, endMs, effective, "allowed", source, isDegraded(i));
     const isCounted = cost > 0 && !without.has(i);
     // What the items of one cell rest on grows from one to the next, as if they came one after the other.
-    const wasGivenUp = one.slot !== NONE && claimed.has(slot);
-    const basis = wasGivenUp ? before[i]! : (layers?.basis({ ...one, slot }) ?? null);
+    const basis = givenUp.has(slot) ? before[i]! : (layers?.basis({ ...one, slot }) ?? null);
     layers?.decided(one, basis, slot, answer, isCounted, engine.tick);
     if (isCounted) {
       table.accept(slot, sequence, cost, limit);
@@ -171,19 +169,21 @@ function count(
 
 /**
  * Makes the slots of costing items current and touches them: making room for one item must neither evict nor sweep away
- * another's. A slot of a later window is given up where it cannot be turned back.
+ * another's. Answers the slots of a later window, which are given up where they cannot be turned back.
  */
-function holdSlots(engine: Engine, checked: readonly Checked[]): void {
+function holdSlots(engine: Engine, checked: readonly Checked[]): ReadonlySet<Slot> {
   const { table, layers } = engine;
-  for (const { slot, sequence, cost } of checked) {
-    if (slot === NONE || cost === 0 || table.isFree(slot)) continue;
+  const givenUp = new Set<Slot>();
+  for (const { slot, sequence, cost, key } of checked) {
+    if (slot === NONE || cost === 0) continue;
     if (layers?.mustGiveUp === true && table.sequence(slot) > sequence) {
-      engine.release(slot, false);
-      continue;
+      engine.giveUp(slot, key, sequence);
+      givenUp.add(slot);
     }
     table.rotate(slot, sequence);
     engine.touch(slot);
   }
+  return givenUp;
 }
 
 /** The items whose new keys come after as many as the table has room for. */
@@ -201,17 +201,15 @@ function itemsBeyondRoom(engine: Engine, checked: readonly Checked[]): ReadonlyS
   return beyond;
 }
 
-/** A slot for every item with a cost, NONE where the table is full. New ones are also put into `claimed`. */
-function placeAll(engine: Engine, checked: readonly Checked[], nowMs: number, claimed: Set<Slot>): Slot[] {
+/** A slot for every item with a cost, NONE where the table is full. */
+function placeAll(engine: Engine, checked: readonly Checked[], nowMs: number): Slot[] {
   const { table, layers } = engine;
   return checked.map(({ h0, h1, h2, key, sequence, cost }) => {
     if (cost === 0) return NONE;
     const found = table.find(h0, h1, h2, key.durationMs);
     if (found !== NONE) return found;
     const slot = engine.claimInTick(h0, h1, h2, key.durationMs, sequence, nowMs);
-    if (slot === NONE) return NONE;
-    claimed.add(slot);
-    layers?.claimed(slot, key);
+    if (slot !== NONE) layers?.claimed(slot, key);
     return slot;
   });
 }

@@ -197,7 +197,16 @@ export class CellTable {
    */
   rotate(slot: Slot, sequence: Sequence): void {
     const step = sequence - this.sequence(slot);
-    if (step === 0) return;
+    if (step !== 0) this.#turn(slot, sequence, step);
+  }
+
+  /** Empties both cells of a slot and begins again at `sequence`. Its key and its strict deadline stay. */
+  restart(slot: Slot, sequence: Sequence): void {
+    this.#turn(slot, sequence, FAR);
+    this.#hot[slot * HOT + LIMIT_LOW] = Number.POSITIVE_INFINITY;
+  }
+
+  #turn(slot: Slot, sequence: Sequence, step: number): void {
     const hot = this.#hot;
     const cold = this.#cold;
     const h = slot * HOT;
@@ -355,6 +364,9 @@ export class CellTable {
     return twin === 0 || twin === 1 ? this.#cold[slot * COLD + field + twin]! : 0;
   }
 }
+
+/** So many windows on, nothing of a slot's two cells is left. */
+const FAR = 2;
 
 /** Turns one pair of twins by `step` windows. */
 function turn(array: Float64Array, at: number, step: number): void {

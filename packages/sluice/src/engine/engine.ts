@@ -228,6 +228,17 @@ export class Engine {
     return slot;
   }
 
+  /**
+   * Gives up what a slot of a later window counted, after a clock that was followed back, and begins its key anew at
+   * `sequence`. Where the origin knows the count under the slot's writer id it cannot be turned back: it must not be
+   * counted from zero again under that id.
+   */
+  giveUp(slot: Slot, key: Key, sequence: Sequence): void {
+    this.layers?.released(slot, false);
+    this.table.restart(slot, sequence);
+    this.layers?.claimed(slot, key);
+  }
+
   /** Forgets a key. `isOver`: because its cells have expired. */
   release(slot: Slot, isOver: boolean): void {
     this.layers?.released(slot, isOver);

@@ -98,9 +98,8 @@ export class LayeredDecision implements Layers {
     const engine = this.#engine;
     if (slot !== NONE) {
       if (engine.table.sequence(slot) <= sequence || !this.mustGiveUp) return slot;
-      // A slot of a later window, after a clock that was followed back. With an origin it cannot be turned back as in a
-      // bare engine: what it counted is known there under its writer id, and must not be counted from zero again.
-      engine.release(slot, false);
+      engine.giveUp(slot, key, sequence);
+      return slot;
     }
     const place = engine.claim(h0, h1, h2, key.durationMs, sequence, nowMs);
     if (place !== NONE) this.claimed(place, key);

@@ -80,6 +80,31 @@ describe("cell merge", () => {
     expect([isOk, cell()]).toEqual([false, { own: 4, others: 5, fresh: 0 }]);
   });
 
+  test("a slot that an import made while the read was under way has counted nothing, and is fresh", () => {
+    const { world, merge, writerOf, cell } = setUp();
+    const writer = writerOf();
+    const { h0, h1, h2 } = world.engine.locateKey(world.key());
+    const { durationMs } = world.key();
+    const slot = world.engine.claim(h0, h1, h2, durationMs, world.sequence, world.time.wallMs);
+    world.ledger.claimed(slot, world.key());
+    const isOk = merge.applyRead(world.key(), world.sequence, writer, { sum: 9, component: 0 }, NOTHING, 5, true);
+    expect([isOk, cell()]).toEqual([true, { own: 0, others: 9, fresh: 5 + FRESH_MS }]);
+  });
+
+  test("a slot of a later window is begun anew, also for a peek, and stays strict", () => {
+    const { world, table, read, cell, writerOf } = setUp();
+    world.time.pass(10 * MINUTE_MS);
+    world.accept("a", 9);
+    const [writer, slot] = [writerOf(), world.slot()];
+    table.raiseStrictUntil(slot, 12_345);
+    world.time.jumpWall(-10 * MINUTE_MS);
+    expect(read(4, 0, { mayClaim: false })).toBe(true);
+    expect([world.slot(), cell()]).toMatchObject([slot, { own: 0, others: 4 }]);
+    expect(table.strictUntilMs(slot)).toBe(12_345);
+    world.accept("a", 1);
+    expect(writerOf()).not.toBe(writer);
+  });
+
   test("a slot that was evicted while the read was under way: all of the sum is somebody else's", () => {
     const { world, merge, writerOf, cell } = setUp(1);
     world.accept("a", 9);

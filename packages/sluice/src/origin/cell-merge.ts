@@ -65,33 +65,28 @@ export class CellMerge {
     // The clock may have gone on, or been set back, while the read was under way: an older window's answer still merges.
     const isOfNow = sequenceAt(nowMs, key.durationMs) === sequence;
     let slot = this.#find(key);
-    if (slot !== NONE && isOfNow && table.sequence(slot) > sequence) {
-      // A slot of a later window, after a clock that was followed back.
-      engine.release(slot, false);
-      slot = NONE;
-    }
+    if (slot !== NONE && isOfNow && table.sequence(slot) > sequence) engine.giveUp(slot, key, sequence);
     if (slot === NONE) {
       if (!isClaiming || !isOfNow) return true;
       const { h0, h1, h2 } = engine.locateKey(key);
       slot = engine.claim(h0, h1, h2, key.durationMs, sequence, nowMs);
       if (slot === NONE) return true;
       this.#ledger.claimed(slot, key);
-      // A new slot has no component yet: whatever this process counted before under another id is somebody else's now.
-      this.#apply(slot, sequence, { sum: current.sum, component: 0 }, beganMs, key.durationMs);
-      this.#apply(slot, (sequence - 1) as Sequence, { sum: previous.sum, component: 0 }, beganMs, key.durationMs);
-      return true;
     }
-    if (this.#ledger.name(slot)?.writer !== writer) {
+    if (isOfNow && table.sequence(slot) < sequence) table.rotate(slot, sequence);
+    const before = (sequence - 1) as Sequence;
+    const isAsked = this.#ledger.name(slot)?.writer === writer;
+    if (!isAsked && table.own(slot, sequence) + table.own(slot, before) > 0) {
       // The key got its slot while the read was under way, and counts under an id whose component was not asked for. All of
       // its own count may be within the sum: what is left of it without that is a lower bound, but not a fresh one.
       table.raiseOthers(slot, sequence, current.sum - table.own(slot, sequence));
-      const before = (sequence - 1) as Sequence;
       table.raiseOthers(slot, before, previous.sum - table.own(slot, before));
       return false;
     }
-    if (isOfNow && table.sequence(slot) < sequence) table.rotate(slot, sequence);
-    this.#apply(slot, sequence, current, beganMs, key.durationMs);
-    this.#apply(slot, (sequence - 1) as Sequence, previous, beganMs, key.durationMs);
+    // An id that has counted nothing has no component: what this process counted before under another is somebody else's now.
+    const ofOthers = ({ sum, component }: OriginCount) => ({ sum, component: isAsked ? component : 0 });
+    this.#apply(slot, sequence, ofOthers(current), beganMs, key.durationMs);
+    this.#apply(slot, before, ofOthers(previous), beganMs, key.durationMs);
     return true;
   }
 
