@@ -160,7 +160,7 @@ function count(
     layers?.decided(one, basis, slot, answer, isCounted, engine.tick);
     if (isCounted) {
       table.accept(slot, sequence, cost, limit);
-      layers?.accepted(slot);
+      layers?.accepted(slot, limit - effective, limit, one.key.durationMs);
     }
     return answer;
   });

@@ -122,7 +122,7 @@ export class Engine {
         if (place === NONE) return this.unrecorded(limit, effective, endMs, "local");
       }
       table.accept(place, sequence, cost, limit);
-      if (layers !== null) layers.accepted(place);
+      if (layers !== null) layers.accepted(place, limit - effective, limit, durationMs);
     }
     this.tally.add(TALLY.allowed);
     return decision(true, limit, limit - effective, endMs, effective, "allowed", "local", false);

@@ -17,6 +17,8 @@ export interface Gate {
   verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict;
   /** Whether a read begun at `beganMs` still suffices: it is not too old, and nothing was denied since. */
   suffices(slot: Slot, beganMs: number, durationMs: DurationMs): boolean;
+  /** Cost was added to the slot; `left` is what its limit still has room for. */
+  accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void;
   /** The window was too full for a request of this slot's key. */
   denied(slot: Slot, durationMs: DurationMs): void;
 }

@@ -73,7 +73,7 @@ export class LayeredDecision implements Layers {
     this.decided(asked, basis, place, answer, cost > 0, 0);
     if (cost > 0) {
       engine.table.accept(place, sequence, cost, limit);
-      this.accepted(place);
+      this.accepted(place, limit - effective, limit, durationMs);
     }
     return answer;
   }
@@ -110,8 +110,9 @@ export class LayeredDecision implements Layers {
     this.#parts.ledger.claimed(slot, key);
   }
 
-  accepted(slot: Slot): void {
+  accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void {
     this.#parts.ledger.accepted(slot);
+    this.#parts.gate?.accepted(slot, left, limit, durationMs);
   }
 
   released(slot: Slot, isOver: boolean): void {

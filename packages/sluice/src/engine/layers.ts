@@ -40,8 +40,8 @@ export interface Layers {
   readonly mustGiveUp: boolean;
   /** A slot was claimed for this key. */
   claimed(slot: Slot, key: Key): void;
-  /** Cost was added to a slot. */
-  accepted(slot: Slot): void;
+  /** Cost was added to a slot; `left` is what its limit still has room for. */
+  accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void;
   /** A slot is about to be released. `isOver`: because its cells have expired. */
   released(slot: Slot, isOver: boolean): void;
   isPinned(slot: Slot): boolean;

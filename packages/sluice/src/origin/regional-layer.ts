@@ -29,6 +29,14 @@ export interface RegionalOptions {
   readonly trace: Trace | null;
 }
 
+/**
+ * A cell hurries when its limit has less room than it fills in this many flush intervals at the pace that uses it up exactly, but
+ * at most half of it. Others may be filling it too, unheard for a flush interval: 8 covers seven times the limit.
+ */
+const HURRY_FLUSHES = 8;
+/** A hurried cell goes this many times sooner than the next flush. */
+const HURRY_PARTS = 10;
+
 /** While closing, a flush that failed is tried again this soon. */
 const CLOSE_RETRY_MS = 50;
 
@@ -39,13 +47,17 @@ export class RegionalLayer implements Gate {
   readonly merge: CellMerge;
   readonly #engine: Engine;
   readonly #options: RegionalOptions;
+  readonly #hurryWithinMs: number;
   #handle: unknown = undefined;
+  #hurryHandle: unknown = undefined;
+  #isHurrying = false;
   #isRunning = false;
 
   constructor(engine: Engine, ledger: Ledger, origin: Origin, options: RegionalOptions) {
     const { clock, timers, flushMs, commandsPerSecond, trace, readTimeoutMs } = options;
     this.#engine = engine;
     this.#options = options;
+    this.#hurryWithinMs = HURRY_FLUSHES * flushMs;
     this.calls = new OriginCalls(origin, clock, timers);
     this.merge = new CellMerge(engine, ledger);
     const raisesMax = Math.max(1, Math.floor((commandsPerSecond * flushMs) / 1_000));
@@ -66,6 +78,11 @@ export class RegionalLayer implements Gate {
     // A batch may have waited for another of its keys meanwhile. A read by itself takes up to its deadline.
     if (ageMs > Math.max(freshnessMs(durationMs), this.#options.readTimeoutMs)) return false;
     return slot === NONE || beganMs >= this.#deniedAtMs(slot, durationMs);
+  }
+
+  accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void {
+    const withinMs = this.#hurryWithinMs;
+    if (left * Math.max(durationMs, 2 * withinMs) < limit * withinMs) this.#hurry(slot);
   }
 
   denied(slot: Slot, durationMs: DurationMs): void {
@@ -90,6 +107,8 @@ export class RegionalLayer implements Gate {
   stop(): void {
     this.#isRunning = false;
     this.#options.timers.clear(this.#handle);
+    if (this.#isHurrying) this.#options.timers.clear(this.#hurryHandle);
+    this.#isHurrying = false;
   }
 
   /** Stops, replays what is left, and says what could not be: cost accepted but not confirmed. */
@@ -113,6 +132,17 @@ export class RegionalLayer implements Gate {
       void this.replay.flushOnce();
       if (this.#isRunning) this.#arm();
     }, this.#options.flushMs);
+  }
+
+  /** The slot goes ahead of the next flush, with all that hurry by then. */
+  #hurry(slot: Slot): void {
+    this.replay.hurried.add(slot);
+    if (this.#isHurrying || !this.#isRunning) return;
+    this.#isHurrying = true;
+    this.#hurryHandle = this.#options.timers.set(() => {
+      this.#isHurrying = false;
+      void this.replay.flushHurriedOnce();
+    }, this.#options.flushMs / HURRY_PARTS);
   }
 
   /** Fresh, not strict, and both cells known: memory may decide alone. */

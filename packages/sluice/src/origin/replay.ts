@@ -3,7 +3,8 @@
  *
  * The backlog is a set of slots, never a queue of requests: nothing is dropped, and ten thousand requests to one cell cost
  * one entry. A total is sent again until it is confirmed; sending it twice changes nothing. Cells nearest their limit go
- * first. Each flush also keeps the previous cell of a busy key fresh, so that no request must wait for it, and carries the
+ * first, and those that hurry (regional-layer.ts says which) need not wait for the next flush: they go ahead of it, within
+ * its budget. Each flush also keeps the previous cell of a busy key fresh, so that no request must wait for it, and carries the
  * heartbeat.
  */
 
@@ -47,6 +48,10 @@ export class Replay {
   readonly #options: ReplayOptions;
   readonly #heartbeat: Heartbeat;
   isFlushing = false;
+  /** Slots so near their limit that what they count must be known to the others at once. */
+  readonly hurried: Set<Slot> = new Set();
+  /** Raises since the last flush began, those of cells that hurried among them: they share its budget. */
+  #sent = 0;
   /** Times the origin was found to have lost what it had confirmed. */
   losses = 0;
 
@@ -71,19 +76,22 @@ export class Replay {
   async flushOnce(): Promise<boolean> {
     if (this.isFlushing) return true;
     if (this.#table.size === 0 && this.#ledger.orphans.length === 0) return true;
-    this.isFlushing = true;
-    try {
-      return await this.#flush();
-    } finally {
-      this.isFlushing = false;
-    }
+    this.#sent = 0;
+    this.#ledger.dropOrphans(this.#clock.wallMs());
+    return this.#flush(this.#ledger.unreplayed, this.#ledger.orphans.slice(0, this.#options.raisesMax));
+  }
+
+  /** Sends the hurried slots alone. Nothing while a flush is under way: ask again when it is over. Never rejects. */
+  async flushHurriedOnce(): Promise<void> {
+    if (this.isFlushing || this.hurried.size === 0 || this.#sent >= this.#options.raisesMax) return;
+    await this.#flush(this.hurried, []);
   }
 
   /** Accepted cost that the origin has not confirmed, of cells that still matter. */
   unconfirmed(): number {
     const wallMs = this.#clock.wallMs();
     let sum = 0;
-    for (const entry of this.#entries(wallMs, Number.POSITIVE_INFINITY)) {
+    for (const entry of this.#entries(this.#ledger.unreplayed, wallMs, Number.POSITIVE_INFINITY)) {
       const confirmed = this.#table.replayed(entry.slot, entry.raise.sequence as Sequence);
       sum += Math.max(0, entry.raise.total - confirmed);
     }
@@ -91,13 +99,22 @@ export class Replay {
     return this.#ledger.orphans.reduce((total, orphan) => total + orphan.unconfirmed, sum);
   }
 
-  async #flush(): Promise<boolean> {
+  async #flush(slots: ReadonlySet<Slot>, orphans: readonly Orphan[]): Promise<boolean> {
+    this.isFlushing = true;
+    try {
+      return await this.#send(slots, orphans);
+    } finally {
+      this.isFlushing = false;
+    }
+  }
+
+  async #send(slots: ReadonlySet<Slot>, orphans: readonly Orphan[]): Promise<boolean> {
     const beganMs = this.#clock.monoMs();
     const wallMs = this.#clock.wallMs();
     const beat = this.#heartbeat.next(wallMs);
-    this.#ledger.dropOrphans(wallMs);
-    const orphans = this.#ledger.orphans.slice(0, this.#options.raisesMax);
-    const entries = this.#entries(wallMs, this.#options.raisesMax - orphans.length);
+    const entries = this.#entries(slots, wallMs, this.#options.raisesMax - this.#sent - orphans.length);
+    this.#sent += orphans.length + entries.length;
+    this.hurried.clear();
     // The beat goes last: a state of the origin that has it has all that was confirmed with it.
     const raises = [...orphans, ...entries.map(({ raise }) => raise), ...this.#heartbeat.anchor(wallMs), beat];
     const answers = await this.#calls.raise(raises, FLUSH_DEADLINE_MS);
@@ -151,10 +168,10 @@ export class Replay {
     );
   }
 
-  /** What to send, cells nearest their limit first. */
-  #entries(wallMs: number, raisesMax: number): Entry[] {
+  /** What to send of these slots, cells nearest their limit first. */
+  #entries(slots: Iterable<Slot>, wallMs: number, raisesMax: number): Entry[] {
     const levels: Entry[][] = Array.from({ length: USE_LEVELS }, () => []);
-    for (const slot of this.#ledger.unreplayed) {
+    for (const slot of slots) {
       const name = this.#ledger.name(slot);
       if (name === undefined) continue;
       const found = this.#entriesOf(slot, name, wallMs);
