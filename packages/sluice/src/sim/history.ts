@@ -45,6 +45,7 @@ export type WorldEvent =
       readonly sequence: number;
       readonly writer: string;
       readonly total: number;
+      readonly expiresAtMs: number;
     }
   /** An origin (or, with region "", the global counters) forgot everything; what it still has follows as `stored`. */
   | { readonly kind: "wiped"; readonly region: string }
@@ -55,6 +56,7 @@ export type WorldEvent =
       readonly key: string;
       readonly sequence: number;
       readonly count: number;
+      readonly expiresAtMs: number;
     }
   /** A row of the denial channel was stored. The process is "global". */
   | { readonly kind: "told"; readonly key: string; readonly sequence: number; readonly limit: number }

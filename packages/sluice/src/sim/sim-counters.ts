@@ -113,7 +113,8 @@ export class SimCounters implements Server {
     if (count <= (row.counts.get(region) ?? 0)) return;
     row.counts.set(region, count);
     row.version = ++this.#version;
-    this.#history.record(this.#queue.nowMs, "global", { kind: "row", region, key: encoded, sequence, count });
+    const event = { kind: "row", region, key: encoded, sequence, count, expiresAtMs: row.expiresAtMs } as const;
+    this.#history.record(this.#queue.nowMs, "global", event);
   }
 
   #read(region: string, cursor: string | null): ImportPage {

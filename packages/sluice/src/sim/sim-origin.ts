@@ -83,8 +83,8 @@ export class SimOrigin implements Server {
   #replace(cells: Map<string, Cell>): void {
     this.#cells = cells;
     this.#history.record(this.#queue.nowMs, this.name, { kind: "wiped", region: this.region });
-    for (const { key, sequence, components } of cells.values()) {
-      for (const [writer, total] of components) this.#tell(key, sequence, writer, total);
+    for (const cell of cells.values()) {
+      for (const [writer, total] of cell.components) this.#tell(cell, writer, total);
     }
   }
 
@@ -107,20 +107,20 @@ export class SimOrigin implements Server {
       cell = { key, sequence, components: new Map(), sum: 0, expiresAtMs };
       this.#cells.set(name, cell);
     }
+    cell.expiresAtMs = Math.max(cell.expiresAtMs, expiresAtMs);
     const before = cell.components.get(writer) ?? 0;
     if (total > before) {
       cell.components.set(writer, total);
       cell.sum += total - before;
-      this.#tell(key, sequence, writer, total);
+      this.#tell(cell, writer, total);
     }
-    cell.expiresAtMs = Math.max(cell.expiresAtMs, expiresAtMs);
     return countOf(cell, writer);
   }
 
   /** Heartbeats are the origin layer's own affair: a key begins with its duration, they do not. */
-  #tell(key: string, sequence: number, writer: string, total: number): void {
+  #tell({ key, sequence, expiresAtMs }: Cell, writer: string, total: number): void {
     if (!IS_KEY.test(key)) return;
-    const event = { kind: "stored", region: this.region, key, sequence, writer, total } as const;
+    const event = { kind: "stored", region: this.region, key, sequence, writer, total, expiresAtMs } as const;
     this.#history.record(this.#queue.nowMs, this.name, event);
   }
 

@@ -15,6 +15,7 @@ interface Tally {
 
 type Answer = Extract<WorldEvent, { kind: "answer" }>;
 type Gauges = Extract<WorldEvent, { kind: "gauges" }>;
+type Stored = Extract<WorldEvent, { kind: "stored" | "row" }>;
 
 export class Sanity implements CheckerPart {
   readonly #tallies = new Map<string, Tally>();
@@ -30,7 +31,15 @@ export class Sanity implements CheckerPart {
     if (event.kind === "decision") return this.#decision(process, event, truth);
     if (event.kind === "answer") return this.#answer(process, event);
     if (event.kind === "gauges") return this.#gauges(process, event);
+    if (event.kind === "stored" || event.kind === "row") return this.#expiry(event, truth);
     return undefined;
+  }
+
+  /** 16. A store keeps a cell as long as it matters, and no longer: it holds two windows of a key. */
+  #expiry({ key, sequence, expiresAtMs }: Stored, truth: Truth): Problem {
+    const durationMs = truth.durations.get(key);
+    if (durationMs === undefined || expiresAtMs === (sequence + 2) * durationMs) return undefined;
+    return `bounds: stored until ${expiresAtMs} instead of ${(sequence + 2) * durationMs}`;
   }
 
   #decision(process: string, event: DecisionEvent, truth: Truth): Problem {
