@@ -156,7 +156,9 @@ function count(
       : decision(true, limit, limit - effective, endMs, effective, "allowed", source, isDegraded(i));
     const isCounted = cost > 0 && !without.has(i);
     // What the items of one cell rest on grows from one to the next, as if they came one after the other.
-    const basis = givenUp.has(slot) ? before[i]! : (layers?.basis({ ...one, slot }) ?? null);
+    // A peek holds no slot: another item may have taken the one it looked at.
+    const isGone = cost === 0 && table.find(one.h0, one.h1, one.h2, one.key.durationMs) !== slot;
+    const basis = givenUp.has(slot) || isGone ? before[i]! : (layers?.basis({ ...one, slot }) ?? null);
     layers?.decided(one, basis, slot, answer, isCounted, engine.tick);
     if (isCounted) {
       table.accept(slot, sequence, cost, limit);
