@@ -73,7 +73,7 @@ export default {
       name: "entry-loads-no-adapter",
       comment: "A driver is loaded only by the subpath that needs it.",
       severity: "error",
-      from: { path: [`${src}index[.]ts$`, `${src}(limiter|middleware)/`], pathNot: tests },
+      from: { path: [`${src}index[.]ts$`, `${src}(limiter|middleware)/`], pathNot: [tests, adapters] },
       to: { path: adapters },
     },
     {

@@ -1,14 +1,17 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { luaText } from "./scripts/lua-text.ts";
 import { TallyReporter } from "./scripts/tally-reporter.ts";
 
 const source = (path: string): string => fileURLToPath(new URL(`./packages/sluice/src/${path}`, import.meta.url));
 
 export default defineConfig({
+  plugins: [luaText()],
   resolve: {
     // Suites run on the source; tsconfig.json has the same lines under "paths".
     alias: [
       { find: /^sluice$/, replacement: source("index.ts") },
+      { find: /^sluice\/redis$/, replacement: source("limiter/redis-store.ts") },
       { find: /^sluice\/sim$/, replacement: source("sim/index.ts") },
     ],
   },

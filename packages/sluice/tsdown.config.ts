@@ -1,9 +1,11 @@
 import { defineConfig } from "tsdown";
+import { luaText } from "../../scripts/lua-text.ts";
 
 /** One line per subpath of the package; `exports` in package.json names the same ones. */
 export default defineConfig({
   entry: {
     index: "src/index.ts",
+    redis: "src/limiter/redis-store.ts",
     sim: "src/sim/index.ts",
   },
   format: "esm",
@@ -12,6 +14,7 @@ export default defineConfig({
   fixedExtension: false,
   hash: false,
   dts: true,
+  plugins: [luaText()],
   sourcemap: false,
   clean: true,
 });

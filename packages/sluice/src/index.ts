@@ -2,6 +2,7 @@
 export type { Clock, Random, Timers } from "./core/clock.ts";
 export type { Duration } from "./core/duration.ts";
 export { type ErrorCode, SluiceError } from "./core/errors.ts";
+export type { LatencySummary } from "./core/latency.ts";
 export type { DecisionEvent, GlobalEvent, OriginEvent, Trace, TraceEvent } from "./core/trace.ts";
 export type { BatchDecision, Decision, Reason, Source } from "./engine/decision.ts";
 export type { WhenFull } from "./engine/engine.ts";
@@ -10,9 +11,24 @@ export type { Key } from "./engine/key.ts";
 export type { CounterRow, Counters, DenialRow, Denials, ImportedCell, ImportPage } from "./global/counters.ts";
 export type { GlobalMode } from "./global/global-layer.ts";
 export { Limiter, type Rule, type RuleOptions, type RuleRequest } from "./limiter/limiter.ts";
-export { type MemoryStoreOptions, memoryCounters, memoryOrigin } from "./limiter/memory-stores.ts";
+export {
+  type MemoryStoreOptions,
+  memoryCounters,
+  memoryOrigin,
+  originHost,
+  sharedOrigin,
+} from "./limiter/memory-stores.ts";
 export type { LimiterOptions } from "./limiter/options.ts";
 export type { InspectRequest, KeyRequest, LimitRequest } from "./limiter/request.ts";
 export type { CloseReport } from "./limiter/stack.ts";
 export type { GlobalStats, OriginStats, Stats } from "./limiter/stats.ts";
-export type { CellName, Origin, OriginCount, Raise, Read } from "./origin/origin.ts";
+export type {
+  CellName,
+  ConnectionEvent,
+  Origin,
+  OriginCount,
+  OriginHealth,
+  Raise,
+  Read,
+} from "./origin/origin.ts";
+export type { MessageChannel, OriginHost } from "./origin/shared-origin.ts";

@@ -22,3 +22,10 @@ export interface Random {
   /** A uniformly random integer from 0 to 2^32 - 1. */
   uint32(): number;
 }
+
+/** All three, as something that runs by itself needs them. */
+export interface Environment {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+}

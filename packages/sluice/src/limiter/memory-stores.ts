@@ -4,6 +4,7 @@ import type { Counters } from "../global/counters.ts";
 import { MemoryCounters } from "../global/memory-counters.ts";
 import { MemoryOrigin } from "../origin/memory-origin.ts";
 import type { Origin } from "../origin/origin.ts";
+import { type MessageChannel, OriginHost, SharedOrigin } from "../origin/shared-origin.ts";
 import { systemClock } from "./system.ts";
 
 export interface MemoryStoreOptions {
@@ -18,4 +19,14 @@ export function memoryOrigin({ clock = systemClock }: MemoryStoreOptions = {}): 
 /** Global counters in this process's memory. */
 export function memoryCounters({ clock = systemClock }: MemoryStoreOptions = {}): Counters {
   return new MemoryCounters(clock);
+}
+
+/** In the parent: an origin in its memory, for the workers it is told to serve. */
+export function originHost(options: MemoryStoreOptions = {}): OriginHost {
+  return new OriginHost(memoryOrigin(options));
+}
+
+/** In a worker: the origin of its parent. Pass `process`. */
+export function sharedOrigin(channel: MessageChannel): Origin {
+  return new SharedOrigin(channel);
 }

@@ -1,5 +1,7 @@
 /** What a limiter did and holds: the numbers that metrics export. */
+import type { LatencySummary } from "../core/latency.ts";
 import type { GlobalLayer } from "../global/global-layer.ts";
+import type { OriginHealth } from "../origin/origin.ts";
 import type { RegionalLayer } from "../origin/regional-layer.ts";
 import type { Stack } from "./stack.ts";
 
@@ -56,6 +58,12 @@ export interface OriginStats {
   /** Times the origin was found to have lost what it had confirmed, and cells found so one by one. */
   readonly losses: number;
   readonly healed: number;
+  /** No cost has waited longer than this for the origin to confirm it; 0 if none waits. */
+  readonly oldestUnreplayedMs: number;
+  /** How long calls took, those that failed included. */
+  readonly latency: { readonly read: LatencySummary; readonly raise: LatencySummary };
+  /** How the store is reached, and what its driver counted; null for one in this process's memory. */
+  readonly store: OriginHealth | null;
 }
 
 export interface GlobalStats {
@@ -107,6 +115,9 @@ function readOrigin({ calls, refresh, replay, merge }: RegionalLayer, unreplayed
     unreplayed,
     losses: replay.losses,
     healed: merge.healed,
+    oldestUnreplayedMs: unreplayed === 0 ? 0 : replay.unconfirmedForMs,
+    latency: { read: calls.latency.read.read(), raise: calls.latency.raise.read() },
+    store: calls.health,
   };
 }
 

@@ -8,7 +8,8 @@
 import { Breaker } from "../core/breaker.ts";
 import type { Clock, Timers } from "../core/clock.ts";
 import { type Deadlined, type Pending, withDeadline } from "../core/deadline.ts";
-import type { Origin, OriginCount, Raise, Read } from "./origin.ts";
+import { Latency } from "../core/latency.ts";
+import type { Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
 
 /** A deadline that fires this much too late was held up here. */
 const LAG_MS = 50;
@@ -24,6 +25,7 @@ export interface OriginTally {
 export class OriginCalls {
   readonly breaker: Breaker = new Breaker();
   readonly tally: OriginTally = { reads: 0, raises: 0, failed: 0, late: 0, junk: 0 };
+  readonly latency: { readonly read: Latency; readonly raise: Latency } = { read: new Latency(), raise: new Latency() };
   readonly #origin: Origin;
   readonly #clock: Clock;
   readonly #timers: Timers;
@@ -44,6 +46,7 @@ export class OriginCalls {
       },
       reads.length,
       deadlineMs,
+      this.latency.read,
     );
   }
 
@@ -55,7 +58,13 @@ export class OriginCalls {
       },
       raises.length,
       deadlineMs,
+      this.latency.raise,
     );
+  }
+
+  /** What the store itself has to say, if it is one that does. */
+  get health(): OriginHealth | null {
+    return this.#origin.health?.() ?? null;
   }
 
   /** Ends every call under way, as if its deadline had passed, and lets go of the origin. Never rejects. */
@@ -68,10 +77,12 @@ export class OriginCalls {
     start: () => Promise<readonly OriginCount[]>,
     count: number,
     deadlineMs: number,
+    latency: Latency,
   ): Promise<readonly (OriginCount | null)[] | null> {
     const beganMs = this.#clock.monoMs();
     if (!this.breaker.admit(beganMs)) return null;
     const outcome = await withDeadline(start, deadlineMs, this.#timers, this.#pending);
+    latency.add(this.#clock.monoMs() - beganMs);
     return this.#judge(outcome, count, beganMs + deadlineMs);
   }
 

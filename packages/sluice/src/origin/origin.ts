@@ -29,13 +29,31 @@ export interface Read extends CellName {
   readonly writer: string;
 }
 
-/** What the origin holds of one cell. A cell it does not know has 0 and 0. */
+/** What the origin holds of one cell. A cell it does not know has 0 and 0; one it cannot tell about, NaN. */
 export interface OriginCount {
   /** The sum of all components. */
   readonly sum: number;
   /** The asker's own component. */
   readonly component: number;
 }
+
+/** How a store that is somewhere else is reached, and what went wrong with it so far. */
+export interface OriginHealth {
+  readonly isConnected: boolean;
+  /** Commands sent. One may speak of many cells. */
+  readonly commands: number;
+  /** Connections made, and times a script had to be sent whole. */
+  readonly connects: number;
+  readonly scriptLoads: number;
+  /** What failed, by kind. */
+  readonly failures: Readonly<Record<string, number>>;
+  readonly lastFailure: { readonly kind: string; readonly message: string } | null;
+}
+
+/** A connection was made, lost, or could not be made. */
+export type ConnectionEvent =
+  | { readonly kind: "connected"; readonly address: string }
+  | { readonly kind: "disconnected"; readonly address: string; readonly failure: string; readonly message: string };
 
 export interface Origin {
   /** Raises many components at once; answers in order what holds afterwards. Rejects if it is not known to be done. */
@@ -44,4 +62,8 @@ export interface Origin {
   read(reads: readonly Read[]): Promise<readonly OriginCount[]>;
   /** Lets go of connections. Calls under way may still settle. */
   close(): Promise<void>;
+  /** For stores that are somewhere else. */
+  health?(): OriginHealth;
+  /** Tells from now on what happens to the connection. */
+  listen?(listener: (event: ConnectionEvent) => void): void;
 }

@@ -54,6 +54,8 @@ export class Replay {
   #sent = 0;
   /** Times the origin was found to have lost what it had confirmed. */
   losses = 0;
+  /** When the last flush began that left nothing behind of what was unreplayed then. Monotonic clock. */
+  #cleanMs: number;
 
   constructor(
     table: CellTable,
@@ -70,12 +72,21 @@ export class Replay {
     this.#clock = clock;
     this.#options = options;
     this.#heartbeat = new Heartbeat(ledger.incarnation);
+    this.#cleanMs = clock.monoMs();
+  }
+
+  /** How long accepted cost may have waited to be confirmed: since the last flush that sent all there was. */
+  get unconfirmedForMs(): number {
+    return this.#clock.monoMs() - this.#cleanMs;
   }
 
   /** One flush: sends up to the budget, merges the answers. False if the origin could not be asked. Never rejects. */
   async flushOnce(): Promise<boolean> {
     if (this.isFlushing) return true;
-    if (this.#table.size === 0 && this.#ledger.orphans.length === 0) return true;
+    if (this.#table.size === 0 && this.#ledger.orphans.length === 0) {
+      this.#cleanMs = this.#clock.monoMs();
+      return true;
+    }
     this.#sent = 0;
     this.#ledger.dropOrphans(this.#clock.wallMs());
     return this.#flush(this.#ledger.unreplayed, this.#ledger.orphans.slice(0, this.#options.raisesMax));
@@ -111,6 +122,11 @@ export class Replay {
   async #send(slots: ReadonlySet<Slot>, orphans: readonly Orphan[]): Promise<boolean> {
     const beganMs = this.#clock.monoMs();
     const wallMs = this.#clock.wallMs();
+    // A hundred thousand cells that wait for an origin that is away need not be listed twenty times a second.
+    if (this.#calls.breaker.isOpen(beganMs)) {
+      this.hurried.clear();
+      return false;
+    }
     const beat = this.#heartbeat.next(wallMs);
     const entries = this.#entries(slots, wallMs, this.#options.raisesMax - this.#sent - orphans.length);
     this.#sent += orphans.length + entries.length;
@@ -126,6 +142,8 @@ export class Replay {
     entries.forEach((entry, i) => {
       this.#settle(entry, answers[orphans.length + i] ?? null, beganMs);
     });
+    const isWhole = slots === this.#ledger.unreplayed && this.#sent < this.#options.raisesMax;
+    if (isWhole && !answers.includes(null)) this.#cleanMs = beganMs;
     const beatAnswer = answers.at(-1) ?? null;
     if (beatAnswer !== null && this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();
     return true;

@@ -1,0 +1,176 @@
+/**
+ * Where commands go: to one server, to whichever server the Sentinels name, or through a client that somebody else owns. A
+ * Cluster has a file of its own.
+ */
+
+import type { Environment } from "../core/clock.ts";
+import { type Pending, withDeadline } from "../core/deadline.ts";
+import { failureOf, RedisFailure } from "./redis-failure.ts";
+import { type LinkListener, type LinkOptions, type RedisEndpoint, RedisLink } from "./redis-link.ts";
+import type { RedisClient, RedisSentinels } from "./redis-options.ts";
+
+export interface RedisRoute {
+  readonly isReady: boolean;
+  /** What keys must have in common to go into one command; null: nothing. Of a Cluster, the hash slot. */
+  groupOf(key: string): number | null;
+  /** The keys, one a server, that stand for this one: more than one where there are several servers to watch. */
+  spread(key: string): readonly string[];
+  /** Sends a command that touches `key`, once. Rejects with a RedisFailure. */
+  send(key: string, args: readonly string[]): Promise<unknown>;
+  /** The answer to a command on `key` was not one: whatever comes next on its connection is not to be believed. */
+  distrust(key: string, failure: RedisFailure): void;
+  close(): void;
+}
+
+/** One server at a time: named, or found anew for each connection. */
+export class SingleRoute implements RedisRoute {
+  readonly #link: RedisLink;
+
+  constructor(
+    endpoint: () => Promise<RedisEndpoint>,
+    options: LinkOptions,
+    environment: Environment,
+    listener: LinkListener,
+  ) {
+    this.#link = new RedisLink(endpoint, options, environment, listener);
+  }
+
+  get isReady(): boolean {
+    return this.#link.isReady;
+  }
+
+  groupOf(): null {
+    return null;
+  }
+
+  spread(key: string): readonly string[] {
+    return [key];
+  }
+
+  send(_key: string, args: readonly string[]): Promise<unknown> {
+    return this.#link.send(args);
+  }
+
+  distrust(_key: string, failure: RedisFailure): void {
+    this.#link.drop(failure);
+  }
+
+  close(): void {
+    this.#link.close();
+  }
+}
+
+const SENTINEL_PORT = 26_379;
+
+/** Asks the Sentinels, one after the other, who the master is. */
+export function masterOf(
+  { name, nodes, username, password }: RedisSentinels,
+  options: LinkOptions,
+  environment: Environment,
+): () => Promise<RedisEndpoint> {
+  let first = 0;
+  return async () => {
+    let last = new RedisFailure("connection", "no Sentinel answers");
+    for (let i = 0; i < nodes.length; i++) {
+      const at = (first + i) % nodes.length;
+      const { host, port = SENTINEL_PORT } = nodes[at]!;
+      try {
+        const master = await askOnce(
+          { host, port },
+          { ...options, username, password, database: 0 },
+          environment,
+          name,
+        );
+        first = at;
+        return master;
+      } catch (error) {
+        last = failureOf(error);
+      }
+    }
+    throw last;
+  };
+}
+
+async function askOnce(
+  endpoint: RedisEndpoint,
+  options: LinkOptions,
+  environment: Environment,
+  name: string,
+): Promise<RedisEndpoint> {
+  let link: RedisLink | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      link = new RedisLink(async () => endpoint, options, environment, { connected: () => resolve(), failed: reject });
+    });
+    const answer = await link?.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name]);
+    if (!Array.isArray(answer) || answer.length !== 2) {
+      throw new RedisFailure("other", `the Sentinel knows no master by the name of ${name}`);
+    }
+    return { host: String(answer[0]), port: Number(answer[1]) };
+  } finally {
+    link?.close();
+  }
+}
+
+/** A client of `@redis/client` that somebody else connects, configures and closes. */
+export class ClientRoute implements RedisRoute {
+  readonly #client: RedisClient & { readonly isReady?: boolean; readonly isOpen?: boolean };
+  readonly #timeoutMs: number;
+  readonly #environment: Environment;
+  readonly #pending: Pending = new Set();
+  readonly #kind: "single" | "cluster" | "sentinel";
+
+  constructor(client: RedisClient, timeoutMs: number, environment: Environment) {
+    this.#client = client;
+    this.#timeoutMs = timeoutMs;
+    this.#environment = environment;
+    this.#kind = "getSlotRandomNode" in client ? "cluster" : "getMasterNode" in client ? "sentinel" : "single";
+  }
+
+  get isReady(): boolean {
+    return (this.#kind === "cluster" ? this.#client.isOpen : this.#client.isReady) !== false;
+  }
+
+  /** A Cluster client is given one key's cells at a time: it looks for the slot by itself. */
+  groupOf(key: string): number | null {
+    return this.#kind === "cluster" ? slotOf(key) : null;
+  }
+
+  spread(key: string): readonly string[] {
+    return [key];
+  }
+
+  async send(key: string, args: readonly string[]): Promise<unknown> {
+    // Its queue for better times would send what has long been sent again.
+    if (!this.isReady) throw new RedisFailure("connection", "the client is not connected");
+    const start = () => {
+      if (this.#kind === "cluster") return this.#client.sendCommand(key, false, args);
+      return this.#kind === "sentinel" ? this.#client.sendCommand(false, args) : this.#client.sendCommand(args);
+    };
+    const outcome = await withDeadline(start, this.#timeoutMs, this.#environment.timers, this.#pending);
+    if (outcome.kind === "done") return outcome.value;
+    if (outcome.kind === "failed") throw failureOf(outcome.error);
+    throw new RedisFailure("timeout", `no answer within ${this.#timeoutMs} ms`);
+  }
+
+  distrust(): void {}
+
+  close(): void {
+    for (const expire of this.#pending) expire();
+  }
+}
+
+const SLOTS = 16_384;
+
+/** The hash slot of a key, as a Redis Cluster counts it: CRC16 (XMODEM) of the part in braces. */
+export function slotOf(key: string): number {
+  const open = key.indexOf("{");
+  const close = open === -1 ? -1 : key.indexOf("}", open + 1);
+  const tag = close > open + 1 ? key.slice(open + 1, close) : key;
+  let crc = 0;
+  for (const byte of Buffer.from(tag)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = crc & 0x80_00 ? (crc << 1) ^ 0x10_21 : crc << 1;
+  }
+  return (crc & 0xff_ff) % SLOTS;
+}

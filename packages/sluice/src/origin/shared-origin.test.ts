@@ -1,0 +1,97 @@
+import { EventEmitter } from "node:events";
+import { describe, expect, test } from "vitest";
+import { ManualTime } from "../../../../test/manual-time.ts";
+import { MemoryOrigin } from "./memory-origin.ts";
+import { originConformance } from "./origin-conformance.ts";
+import { type MessageChannel, OriginHost, SharedOrigin } from "./shared-origin.ts";
+
+/** Two ends of a channel; what is sent arrives in a later turn, as a copy. */
+function channel(): { worker: EventEmitter & MessageChannel; parent: EventEmitter & MessageChannel } {
+  const end = () => new EventEmitter() as EventEmitter & MessageChannel;
+  const [worker, parent] = [end(), end()];
+  const pass = (to: EventEmitter) => (message: object) => {
+    const text = JSON.stringify(message);
+    setImmediate(() => to.emit("message", JSON.parse(text)));
+  };
+  worker.send = pass(parent);
+  parent.send = pass(worker);
+  return { worker, parent };
+}
+
+originConformance("shared by the workers of one parent", async () => {
+  const time = new ManualTime();
+  const { worker, parent } = channel();
+  new OriginHost(new MemoryOrigin(time.clock)).serve(parent);
+  return { origin: new SharedOrigin(worker), nowMs: () => time.wallMs, elapse: (ms) => time.advance(ms) };
+});
+
+const read = { key: "a", sequence: 1, writer: "w" };
+const raise = { ...read, total: 5, expiresAtMs: Number.MAX_SAFE_INTEGER };
+
+describe("shared origin", () => {
+  test("the workers of one parent have one count", async () => {
+    const time = new ManualTime();
+    const host = new OriginHost(new MemoryOrigin(time.clock));
+    const origins = Array.from({ length: 3 }, () => {
+      const { worker, parent } = channel();
+      host.serve(parent);
+      return new SharedOrigin(worker);
+    });
+    await Promise.all(origins.map((origin, i) => origin.raise([{ ...raise, writer: `w${i}` }])));
+    expect(await origins[0]!.read([read])).toEqual([{ sum: 15, component: 0 }]);
+  });
+
+  test("a parent that goes away fails what waits, and what comes after", async () => {
+    const { worker } = channel();
+    const origin = new SharedOrigin(worker);
+    const waiting = origin.read([read]);
+    worker.emit("disconnect");
+    await expect(waiting).rejects.toThrow("does not answer");
+    worker.send = () => {
+      throw new Error("channel closed");
+    };
+    await expect(origin.read([read])).rejects.toThrow("does not answer");
+    worker.send = undefined;
+    await expect(origin.raise([raise])).rejects.toThrow("does not answer");
+  });
+
+  test("messages of others, and nonsense, are left alone on both sides", async () => {
+    const { worker, parent } = channel();
+    new OriginHost(new MemoryOrigin(new ManualTime().clock)).serve(parent);
+    const origin = new SharedOrigin(worker);
+    const mark = "sluice/origin/1";
+    const nonsense = [
+      null,
+      7,
+      "x",
+      {},
+      { mark },
+      { mark, id: 1, ask: "close", cells: [] },
+      { mark, id: 1, counts: null },
+    ];
+    for (const message of [...nonsense, { mark, id: 1, ask: "raise", cells: [{ ...raise, total: -1 }] }]) {
+      parent.emit("message", message);
+      worker.emit("message", message);
+    }
+    expect(await origin.raise([raise])).toEqual([{ sum: 5, component: 5 }]);
+  });
+
+  test("an origin that fails behind the parent fails for the worker", async () => {
+    const { worker, parent } = channel();
+    const fails = async () => {
+      throw new Error("away");
+    };
+    new OriginHost({ raise: fails, read: fails, close: async () => {} }).serve(parent);
+    await expect(new SharedOrigin(worker).read([read])).rejects.toThrow("does not answer");
+  });
+
+  test("calls that nobody answers are bounded", async () => {
+    const { worker } = channel();
+    const origin = new SharedOrigin(worker);
+    const first = origin.read([read]);
+    const rest = Array.from({ length: 10_000 }, () => origin.read([read]).catch(() => "failed"));
+    await expect(first).rejects.toThrow("does not answer");
+    await origin.close();
+    expect(await Promise.all(rest)).toEqual(rest.map(() => "failed"));
+  });
+});
