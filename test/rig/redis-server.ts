@@ -85,7 +85,8 @@ export class RedisServer {
   }
 
   get client(): RespClient {
-    this.#client ??= new RespClient(this.port);
+    // A server that is promoted closes the connections it has.
+    if (this.#client === undefined || this.#client.isClosed) this.#client = new RespClient(this.port);
     return this.#client;
   }
 

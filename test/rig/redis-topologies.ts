@@ -12,6 +12,8 @@ export interface Watched {
   readonly master: RedisServer;
   readonly replica: RedisServer;
   readonly sentinel: RedisServer;
+  /** From now on the replica hears nothing of its master. */
+  lag(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -19,7 +21,15 @@ export interface Watched {
 export async function startWatched(): Promise<Watched> {
   const name = "sluice";
   const master = await RedisServer.start();
-  const replica = await RedisServer.start({ config: [["replicaof", "127.0.0.1", master.port]] });
+  // The replica has a user of its own, which can be locked out.
+  await master.ask("ACL", "SETUSER", "replica", "on", ">replica", "~*", "&*", "+@all");
+  const replica = await RedisServer.start({
+    config: [
+      ["replicaof", "127.0.0.1", master.port],
+      ["masteruser", "replica"],
+      ["masterauth", "replica"],
+    ],
+  });
   const sentinel = await RedisServer.start({
     flags: ["--sentinel"],
     config: [
@@ -39,7 +49,11 @@ export async function startWatched(): Promise<Watched> {
   const stop = async () => {
     for (const server of [sentinel, replica, master]) await server.stop();
   };
-  return { name, master, replica, sentinel, stop };
+  const lag = async () => {
+    await master.ask("ACL", "SETUSER", "replica", "off");
+    await master.ask("CLIENT", "KILL", "TYPE", "replica");
+  };
+  return { name, master, replica, sentinel, lag, stop };
 }
 
 export interface ThreeNodes {

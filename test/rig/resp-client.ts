@@ -38,6 +38,10 @@ export class RespClient {
     return Object.fromEntries(Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!]));
   }
 
+  get isClosed(): boolean {
+    return this.#socket.destroyed;
+  }
+
   close(): void {
     this.#socket.destroy();
   }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
 import { FaultProxy } from "./fault-proxy.ts";
 import { poll } from "./poll.ts";
@@ -37,6 +38,7 @@ describe("the rig", () => {
     expect(await server.ask("GET", "a")).toBeNull();
     await server.stop();
     await expect(server.ask("PING")).rejects.toThrow("closed");
+    expect(existsSync(server.folder)).toBe(false);
   });
 
   test("the proxy passes commands, one byte at a time too", async () => {
