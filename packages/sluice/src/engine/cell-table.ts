@@ -273,8 +273,9 @@ export class CellTable {
     return this.#cold[slot * COLD + STRICT_UNTIL]!;
   }
 
-  /** Whether both cells of the slot's own window are fresh and its key is not strict: what a busy key is, asked at one go. */
-  isSettled(slot: Slot, monoMs: number): boolean {
+  /** Whether `sequence` is the slot's own, both its cells are fresh and its key is not strict: what a busy key is, at one go. */
+  isSettled(slot: Slot, sequence: Sequence, monoMs: number): boolean {
+    if (this.#ints[slot * HOT_INTS + SEQUENCE] !== (sequence | 0)) return false;
     const cold = this.#cold;
     const c = slot * COLD;
     return monoMs < cold[c + FRESH_UNTIL]! && monoMs < cold[c + FRESH_UNTIL + 1]! && monoMs >= cold[c + STRICT_UNTIL]!;

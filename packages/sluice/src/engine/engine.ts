@@ -104,11 +104,7 @@ export class Engine {
     // A busy key, all known and fresh, takes the same short way as in a bare engine.
     const isPlain =
       layers === null ||
-      (read === null &&
-        effective <= limit &&
-        slot !== NONE &&
-        cost > 0 &&
-        layers.isReady(slot, sequence, nowMs, durationMs));
+      (read === null && effective <= limit && slot !== NONE && cost > 0 && layers.isReady(slot, sequence));
     if (!isPlain) {
       const key = keyOf(scope, identifier);
       const asked = { key, h0, h1, h2, limit, cost, slot, sequence, nowMs, current, previous, effective };

@@ -14,6 +14,8 @@ import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 export type Verdict = "proceed" | "read" | "degraded";
 
 export interface Gate {
+  /** Whether the verdict on a slot's own window is "proceed", as far as that can be said at one go. */
+  isSettled(slot: Slot, sequence: Sequence): boolean;
   verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict;
   /** Whether a read begun at `beganMs` still suffices: it is not too old, and nothing was denied since. */
   suffices(slot: Slot, beganMs: number, durationMs: DurationMs): boolean;

@@ -40,10 +40,10 @@ export class LayeredDecision implements Layers {
     return this.#parts.gate !== null;
   }
 
-  isReady(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): boolean {
+  isReady(slot: Slot, sequence: Sequence): boolean {
     const { gate, trace } = this.#parts;
-    if (trace !== null || this.#engine.table.sequence(slot) !== sequence) return false;
-    return gate === null || gate.verdict(slot, sequence, nowMs, durationMs) === "proceed";
+    if (trace !== null) return false;
+    return gate === null ? this.#engine.table.sequence(slot) === sequence : gate.isSettled(slot, sequence);
   }
 
   decide(asked: Asked, read: ReadOutcome | null): Decision | null {

@@ -28,8 +28,11 @@ export interface Asked {
 }
 
 export interface Layers {
-  /** Whether a cost that fits may be added to this slot at once: its window is the slot's own, and nobody has a say in it. */
-  isReady(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): boolean;
+  /**
+   * Whether a cost that fits may be added to this slot at once: its window is the slot's own, and nobody has a say in it. False
+   * where that takes a closer look, which `decide` has.
+   */
+  isReady(slot: Slot, sequence: Sequence): boolean;
   /** Decides what the engine has looked up. Null: the origin must be read first. */
   decide(asked: Asked, read: ReadOutcome | null): Decision | null;
   /** Whether a request that fits may be decided now. */

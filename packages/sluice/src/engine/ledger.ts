@@ -56,6 +56,8 @@ export class Ledger {
   readonly #replays: boolean;
   readonly #publishes: boolean;
   readonly #marks: Uint8Array;
+  /** The marks of a slot whose cost nobody has been told of yet: one more changes nothing. */
+  readonly #marksAll: number;
   readonly #names: (SlotName | undefined)[] = [];
   #generation = 0;
   #hasEvicted = false;
@@ -66,6 +68,7 @@ export class Ledger {
     this.#replays = layers.replays;
     this.#publishes = layers.publishes;
     this.#marks = new Uint8Array(table.capacity);
+    this.#marksAll = (layers.replays ? UNREPLAYED : 0) | (layers.publishes ? UNPUBLISHED : 0);
     const word = () => random.uint32().toString(16).padStart(8, "0");
     this.incarnation = word() + word();
     this.#writer = this.incarnation;
@@ -115,6 +118,7 @@ export class Ledger {
 
   /** Cost was added to the slot. */
   accepted(slot: Slot): void {
+    if (this.#marks[slot] === this.#marksAll) return;
     if (this.#replays) this.markUnreplayed(slot);
     this.regionalRose(slot);
   }

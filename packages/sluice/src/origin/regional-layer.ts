@@ -66,9 +66,8 @@ export class RegionalLayer implements Gate {
   }
 
   verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict {
-    const { clock, table } = this.#engine;
+    const { clock } = this.#engine;
     const monoMs = clock.monoMs();
-    if (slot !== NONE && table.sequence(slot) === sequence && table.isSettled(slot, monoMs)) return "proceed";
     if (slot !== NONE && this.#isUsable(slot, sequence, nowMs, durationMs, monoMs)) return "proceed";
     return this.calls.breaker.isOpen(monoMs) ? "degraded" : "read";
   }
@@ -80,7 +79,12 @@ export class RegionalLayer implements Gate {
     return slot === NONE || beganMs >= this.#deniedAtMs(slot, durationMs);
   }
 
+  isSettled(slot: Slot, sequence: Sequence): boolean {
+    return this.#engine.table.isSettled(slot, sequence, this.#engine.clock.monoMs());
+  }
+
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void {
+    if (left + left > limit) return;
     const withinMs = this.#hurryWithinMs;
     if (left * Math.max(durationMs, 2 * withinMs) < limit * withinMs) this.#hurry(slot);
   }
