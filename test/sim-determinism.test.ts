@@ -107,6 +107,40 @@ describe("the checker", () => {
           : event,
     },
     {
+      name: "a message that was heard and not merged",
+      found: /join: others/,
+      change: (event) =>
+        event.kind === "raise" && event.isAnswered && event.total > 0 ? { ...event, sum: event.sum + 1_000 } : event,
+    },
+    {
+      name: "a count that no message told",
+      found: /join: foreign|lower bound/,
+      change: (event) =>
+        event.kind === "decision" && event.reason === "allowed" && event.others > 0
+          ? { ...event, others: 0, foreign: event.others + event.foreign }
+          : event,
+    },
+    {
+      name: "statistics that do not add up",
+      found: /honesty: deniedLimit/,
+      change: (event) => (event.kind === "gauges" ? { ...event, deniedLimit: event.deniedLimit + 1 } : event),
+    },
+    {
+      name: "a call that was not counted",
+      found: /honesty: \d+ calls/,
+      change: (event) => (event.kind === "gauges" ? { ...event, originCalls: event.originCalls - 1 } : event),
+    },
+    {
+      name: "a key that is read twice at once",
+      found: /bounds: \d+ reads/,
+      change: (event) => (event.kind === "gauges" ? { ...event, readsInFlight: 7 } : event),
+    },
+    {
+      name: "an answer from memory that did I/O",
+      found: /bounds: 1 messages/,
+      change: (event) => (event.kind === "answer" && event.waitedMs === 0 ? { ...event, sent: 1 } : event),
+    },
+    {
       name: "an id used by two processes",
       found: /single writer|own/,
       change: (event) =>

@@ -5,12 +5,14 @@
  * A seed that fails is reduced, printed, and written into the corpus (test/sim-corpus.json) with its options: every later
  * run repeats it first. Commit it with the change that mends it.
  */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as sim from "sluice/sim";
 import { expect } from "vitest";
+import { sometimesPage } from "./sometimes-page.ts";
 
 const isCi = process.env["CI"] === "true";
 /** Per half. A seed costs about a sixth of a second of one core. */
@@ -21,10 +23,11 @@ const WORLDS_MIN = 2 * SEEDS;
 const HOURS_MIN = isCi ? 200 : 15;
 const FAULTS_MIN = isCi ? 1_000_000 : 80_000;
 const FAULTS_OF_KIND_MIN = isCi ? 1_000 : 50;
-const FIRST_SEED = 12_858_997_575_680;
+const MARKS_MIN = isCi ? 10 : 1;
 const PROGRESS_EVERY_MS = 10_000;
 
 const corpusPath = fileURLToPath(new URL("sim-corpus.json", import.meta.url));
+const pagePath = fileURLToPath(new URL("../docs/sometimes.md", import.meta.url));
 
 export async function campaignHalf(half: 0 | 1): Promise<void> {
   const base = firstSeed();
@@ -32,6 +35,7 @@ export async function campaignHalf(half: 0 | 1): Promise<void> {
   const corpus = readCorpus().filter((_, i) => i % 2 === half);
   const totals = sim.noTotals();
   let toldAtMs = performance.now();
+  console.log(`half ${half + 1}: ${SEEDS} fresh worlds, first seed ${base}; again: SLUICE_SIM_BASE=${base}`);
   const failure = await sim.runCampaign({
     seeds,
     corpus,
@@ -48,14 +52,27 @@ export async function campaignHalf(half: 0 | 1): Promise<void> {
     expect.fail(sim.describeFailure(failure, reduced));
   }
   const both = together(half, totals);
-  if (both !== undefined) hold(both);
+  if (both === undefined) return;
+  hold(both);
+  if (process.env["SLUICE_SIM_WRITE"] === "true") writeFileSync(pagePath, sometimesPage(both, base));
 }
 
-/** The same worlds in every run, so that a gate is repeatable. SLUICE_SIM_BASE names another first seed; `now` takes the time. */
+/**
+ * Other worlds for every commit, and the same ones for the same commit: each change meets new worlds, and a gate can be
+ * repeated. SLUICE_SIM_BASE names another first seed; `now` takes the time, as does a tree without git.
+ */
 function firstSeed(): number {
   const given = process.env["SLUICE_SIM_BASE"];
-  if (given === "now") return Math.floor(Date.now() / 1_000) * 2 ** 12;
-  return given === undefined ? FIRST_SEED : Number(given);
+  if (given !== undefined && given !== "now") return Number(given);
+
+  const now = Math.floor(Date.now() / 60_000) * 2 ** 12;
+  if (given === "now") return now;
+  try {
+    const head = execFileSync("git", ["rev-parse", "HEAD"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    return Number.parseInt(head.slice(0, 8), 16);
+  } catch {
+    return now;
+  }
 }
 
 function hold(totals: sim.CampaignTotals): void {
@@ -66,6 +83,7 @@ function hold(totals: sim.CampaignTotals): void {
   expect(totals.virtualMs / 3_600_000).toBeGreaterThanOrEqual(HOURS_MIN);
   expect(sim.faultsOf(totals)).toBeGreaterThanOrEqual(FAULTS_MIN);
   for (const kind of sim.FAULT_KINDS) expect(totals.faults[kind], kind).toBeGreaterThanOrEqual(FAULTS_OF_KIND_MIN);
+  for (const mark of sim.MARK_NAMES) expect(totals.marks[mark], mark).toBeGreaterThanOrEqual(MARKS_MIN);
 }
 
 /** Leaves this half's totals for the other; answers both together if the other was first. Halves of one run share a parent. */

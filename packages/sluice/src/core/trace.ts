@@ -51,12 +51,21 @@ export interface OriginEvent extends CellEvent {
   readonly component: number;
 }
 
-/** A regional count was published, or a cell imported. */
+/** A regional count was published, or a row of the denial channel written or merged. */
 export interface GlobalEvent extends CellEvent {
-  readonly kind: "publish" | "import" | "denial" | "inflate";
-  /** publish: the regional count. import: the foreign sum. denial, inflate: the limit. */
+  readonly kind: "publish" | "denial" | "inflate";
+  /** publish: the regional count. denial, inflate: the limit. */
   readonly count: number;
 }
 
-export type TraceEvent = DecisionEvent | OriginEvent | GlobalEvent;
+/** A cell was imported and merged. */
+export interface ImportEvent extends CellEvent {
+  readonly kind: "import";
+  /** The foreign sum. */
+  readonly count: number;
+  /** The row of the process's own region. */
+  readonly own: number;
+}
+
+export type TraceEvent = DecisionEvent | OriginEvent | GlobalEvent | ImportEvent;
 export type Trace = (event: TraceEvent) => void;

@@ -96,6 +96,7 @@ export class Import {
       key: encodeKey(key),
       sequence,
       count: foreign,
+      own,
       wallMs: this.#clock.wallMs(),
       monoMs: this.#clock.monoMs(),
     });

@@ -136,9 +136,11 @@ export class Refresh {
     previous: OriginCount | null,
   ): ReadOutcome {
     const { key, sequence } = wish;
-    this.#tell({ key: text, sequence, writer }, beganMs, current);
-    this.#tell({ key: text, sequence: sequence - 1, writer }, beganMs, previous);
-    if (current === null || previous === null) {
+    // Answered as a whole or not at all: of half an answer nothing is merged.
+    const isWhole = current !== null && previous !== null;
+    this.#tell({ key: text, sequence, writer }, beganMs, isWhole ? current : null);
+    this.#tell({ key: text, sequence: sequence - 1, writer }, beganMs, isWhole ? previous : null);
+    if (!isWhole) {
       this.#failedAtMs.delete(text);
       this.#failedAtMs.set(text, this.#clock.monoMs());
       if (this.#failedAtMs.size > FAILURES_MAX) this.#failedAtMs.delete(this.#failedAtMs.keys().next().value as string);

@@ -1,4 +1,5 @@
 /** A campaign: many worlds, one after the other, and what they came to in all. */
+import { MARK_NAMES, type MarkCounts, noMarks } from "./checker/marks.ts";
 import { FAULT_KINDS } from "./fault-kinds.ts";
 import { type FaultCounts, noFaults } from "./faults.ts";
 import type { WorldOptions } from "./options.ts";
@@ -21,15 +22,20 @@ export interface CampaignTotals {
   /** Allows that were over the limit in truth, each within E; allows whose freshness was checked; what settling compared. */
   over: number;
   fresh: number;
+  joined: number;
   compared: number;
   falseDenials: number;
   viewsAbove: number;
+  /** The largest part of E that an excess used. */
+  ratioMax: number;
   faults: FaultCounts;
+  marks: MarkCounts;
 }
 
 export function noTotals(): CampaignTotals {
   const none = { worlds: 0, virtualMs: 0, events: 0, messages: 0, decisions: 0 };
-  return { ...none, over: 0, fresh: 0, compared: 0, falseDenials: 0, viewsAbove: 0, faults: noFaults() };
+  const checked = { over: 0, fresh: 0, joined: 0, compared: 0, falseDenials: 0, viewsAbove: 0, ratioMax: 0 };
+  return { ...none, ...checked, faults: noFaults(), marks: noMarks() };
 }
 
 const SUMMED = [
@@ -39,6 +45,7 @@ const SUMMED = [
   "decisions",
   "over",
   "fresh",
+  "joined",
   "compared",
   "falseDenials",
   "viewsAbove",
@@ -48,7 +55,9 @@ const SUMMED = [
 export function add(totals: CampaignTotals, more: WorldReport | CampaignTotals): void {
   totals.worlds += "worlds" in more ? more.worlds : 1;
   for (const field of SUMMED) totals[field] += more[field];
+  totals.ratioMax = Math.max(totals.ratioMax, more.ratioMax);
   for (const kind of FAULT_KINDS) totals.faults[kind] += more.faults[kind];
+  for (const mark of MARK_NAMES) totals.marks[mark] += more.marks[mark];
 }
 
 export interface CampaignOptions {
@@ -87,16 +96,20 @@ export function tableOf(totals: CampaignTotals): string {
     ["events", whole(totals.events)],
     ["allows checked for freshness", whole(totals.fresh)],
     ["allows over the limit, all within E", whole(totals.over)],
+    ["largest part of E used", totals.ratioMax.toFixed(2)],
+    ["decisions compared with the join", whole(totals.joined)],
     ["components and views compared at rest", whole(totals.compared)],
     ["false denials", whole(totals.falseDenials)],
     ["views above the truth", whole(totals.viewsAbove)],
     ["faults", whole(faultsOf(totals))],
     ...FAULT_KINDS.map((kind): [string, string] => [`  ${kind}`, whole(totals.faults[kind])]),
+    ["sometimes", ""],
+    ...MARK_NAMES.map((mark): [string, string] => [`  ${mark}`, whole(totals.marks[mark])]),
   ];
   return lines.map(([name, figure]) => `${name.padEnd(40)}${figure.padStart(14)}`).join("\n");
 }
 
-/** With commas between thousands; written out, because a locale is not to be relied on. */
-function whole(count: number): string {
+/** A number with commas between thousands; written out, because a locale is not to be relied on. */
+export function whole(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }

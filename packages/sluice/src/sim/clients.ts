@@ -19,6 +19,8 @@ export interface ClientsOptions {
   readonly random: SeededRandom;
   /** The processes of each region, by number; undefined while one is down. */
   readonly lives: readonly (readonly (Life | undefined)[])[];
+  /** Workspaces that ask nothing: their requests are drawn and dropped. */
+  readonly silent: ReadonlySet<string>;
 }
 
 /** Requests of a burst, at the most. */
@@ -37,16 +39,18 @@ export class Clients {
   readonly #history: History;
   readonly #random: SeededRandom;
   readonly #lives: ClientsOptions["lives"];
+  readonly #silent: ReadonlySet<string>;
   #turn = 0;
   /** What an adversary has spent: by region, key and window. */
   readonly #spent = new Map<string, number>();
 
-  constructor({ options, queue, history, random, lives }: ClientsOptions) {
+  constructor({ options, queue, history, random, lives, silent }: ClientsOptions) {
     this.#options = options;
     this.#queue = queue;
     this.#history = history;
     this.#random = random;
     this.#lives = lives;
+    this.#silent = silent;
   }
 
   begin(): void {
@@ -87,6 +91,7 @@ export class Clients {
 
   /** Asks one life, whatever it is doing: a frozen one is asked when it thaws. */
   askLife(life: Life, requests: readonly LimitRequest[], isBatch: boolean): void {
+    if (requests.some(({ workspace }) => this.#silent.has(workspace ?? ""))) return;
     const askedAtMs = this.#queue.nowMs;
     this.asked++;
     life.waiting++;
@@ -95,16 +100,17 @@ export class Clients {
         life.waiting--;
         return;
       }
+      const before = life.messages;
       const answer = isBatch ? life.limiter.decideMany(requests) : life.limiter.decide(requests[0]!);
       if (answer instanceof Promise) {
         answer.then(
-          (late) => this.#answered(life, requests, late, askedAtMs),
+          (late) => this.#answered(life, requests, late, askedAtMs, 0),
           (error: unknown) => {
             throw new Error("a request was rejected", { cause: error });
           },
         );
       } else {
-        this.#answered(life, requests, answer, askedAtMs);
+        this.#answered(life, requests, answer, askedAtMs, life.messages - before);
       }
     });
   }
@@ -128,7 +134,13 @@ export class Clients {
     return true;
   }
 
-  #answered(life: Life, requests: readonly LimitRequest[], answer: Decision | BatchDecision, askedAtMs: number): void {
+  #answered(
+    life: Life,
+    requests: readonly LimitRequest[],
+    answer: Decision | BatchDecision,
+    askedAtMs: number,
+    sent: number,
+  ): void {
     if (life.state === "dead") return;
     life.waiting--;
     this.answered++;
@@ -147,6 +159,7 @@ export class Clients {
         reason,
         degraded,
         waitedMs: this.#queue.nowMs - askedAtMs,
+        sent,
       });
     });
   }

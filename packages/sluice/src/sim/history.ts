@@ -15,13 +15,18 @@ export type WorldEvent =
   /** The first line of a history: what the world is made of. */
   | { readonly kind: "setup"; readonly options: WorldOptions }
   | { readonly kind: "phase"; readonly phase: "safety" | "liveness" | "quiet" | "drained" | "peeking" | "closing" }
-  /** One life of a process begins or ends. `lost`: what closing reported, a kill reports nothing; `wallMs`: its own clock. */
+  /** One life of a process begins, begins to close, or ends. `unreplayed`: keys whose cost the origin has not confirmed. */
   | { readonly kind: "begun"; readonly region: string }
+  | { readonly kind: "stopping"; readonly unreplayed: number }
   | { readonly kind: "killed" }
-  | { readonly kind: "stopped"; readonly lost: number; readonly wallMs: number }
+  /** `lost`: what closing reported. `latestMs`: the latest time its wall clock ever showed. `waiting`: callers without an answer. */
+  | { readonly kind: "stopped"; readonly lost: number; readonly latestMs: number; readonly waiting: number }
   | { readonly kind: "fault"; readonly fault: FaultKind; readonly target: string; readonly isOn: boolean }
   /** The limiter's own alarms: keys it forgot for want of room, backward clock jumps it followed. Written on change. */
   | { readonly kind: "alarm"; readonly evicted: number; readonly followed: number }
+  /** Backward clock jumps that a limiter held, and the state of its breaker. Written on change. */
+  | { readonly kind: "held"; readonly held: number }
+  | { readonly kind: "breaker"; readonly state: "closed" | "open" | "probing" }
   /** An answer as the caller got it. */
   | {
       readonly kind: "answer";
@@ -36,6 +41,8 @@ export type WorldEvent =
       readonly degraded: boolean;
       /** How long the caller waited, world time. */
       readonly waitedMs: number;
+      /** Messages that the process sent before it answered, if it answered at once. */
+      readonly sent: number;
     }
   /** A component in an origin rose to `total`. The process is the origin. */
   | {
@@ -47,8 +54,10 @@ export type WorldEvent =
       readonly total: number;
       readonly expiresAtMs: number;
     }
-  /** An origin (or, with region "", the global counters) forgot everything; what it still has follows as `stored`. */
+  /** An origin forgot everything; what it still has follows as `stored`. */
   | { readonly kind: "wiped"; readonly region: string }
+  /** The global counters lost every region's row of a cell that has not expired. */
+  | { readonly kind: "rows-lost"; readonly key: string; readonly sequence: number }
   /** A region's row in the global counters rose to `count`. */
   | {
       readonly kind: "row";
@@ -60,16 +69,32 @@ export type WorldEvent =
     }
   /** A row of the denial channel was stored. The process is "global". */
   | { readonly kind: "told"; readonly key: string; readonly sequence: number; readonly limit: number }
-  /** What a process counts of itself, and how many of its callers wait. */
-  | {
-      readonly kind: "gauges";
-      readonly allowed: number;
-      readonly deniedLimit: number;
-      readonly deniedCost: number;
-      readonly cellsLive: number;
-      readonly cellsMax: number;
-      readonly waiting: number;
-    };
+  | Gauges;
+
+/** What a process counts of itself, beside what the world saw it do. */
+export interface Gauges {
+  readonly kind: "gauges";
+  readonly allowed: number;
+  readonly deniedLimit: number;
+  readonly deniedCost: number;
+  readonly deniedFull: number;
+  readonly deniedBatch: number;
+  readonly unrecorded: number;
+  readonly degraded: number;
+  readonly cellsLive: number;
+  readonly cellsMax: number;
+  /** Keys, and reads under way; 0 without the layer. */
+  readonly unreplayed: number;
+  readonly unpublished: number;
+  readonly readsInFlight: number;
+  /** Calls to the origin by its own count, and messages that left for the origin. */
+  readonly originCalls: number;
+  readonly originMessages: number;
+  readonly rowsPublished: number;
+  readonly cellsImported: number;
+  readonly denialsEmitted: number;
+  readonly denialsInflated: number;
+}
 
 export type HistoryEvent = TraceEvent | WorldEvent;
 

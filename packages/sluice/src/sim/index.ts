@@ -8,12 +8,15 @@ export {
   noTotals,
   runCampaign,
   tableOf,
+  whole,
 } from "./campaign.ts";
 export { Checker } from "./checker/checker.ts";
 export { type Horizons, horizonsOf } from "./checker/horizons.ts";
+export { MARK_NAMES, MARKS, type Mark, type MarkCounts } from "./checker/marks.ts";
 export { FAULT_KINDS, type FaultKind } from "./fault-kinds.ts";
 export type { FaultCounts } from "./faults.ts";
 export type { HistoryEvent, HistoryLine, WorldEvent } from "./history.ts";
+export { type IsolationOutcome, runIsolation } from "./isolation.ts";
 export { drawOptions, type Traffic, type TrafficShape, type WorldKey, type WorldOptions } from "./options.ts";
 export { describeFailure, reduce } from "./reduction.ts";
 export { runScenario, SCENARIOS, type Scenario, type ScenarioOutcome } from "./scenarios.ts";

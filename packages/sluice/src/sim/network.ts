@@ -21,6 +21,8 @@ export interface Link {
   cutsThere: number;
   cutsBack: number;
   storm: Storm | undefined;
+  /** Messages sent over it. Written by the network. */
+  messages: number;
 }
 
 /** Who calls: deliveries wait while it is frozen, and are forgotten when it is dead. */
@@ -42,6 +44,8 @@ export interface NetworkOptions {
   /** What a driver waits for a reply. */
   readonly timeoutMs: number;
   readonly onFault: (fault: MessageFault) => void;
+  /** Every message takes its link's mean delay. */
+  readonly isEven: boolean;
 }
 
 /** How much later a delayed message comes: up to this many times the link's own delay, and at least 20 ms. */
@@ -52,13 +56,15 @@ export class Network {
   readonly #random: SeededRandom;
   readonly #timeoutMs: number;
   readonly #onFault: (fault: MessageFault) => void;
+  readonly #isEven: boolean;
   messages = 0;
 
-  constructor({ queue, random, timeoutMs, onFault }: NetworkOptions) {
+  constructor({ queue, random, timeoutMs, onFault, isEven }: NetworkOptions) {
     this.#queue = queue;
     this.#random = random;
     this.#timeoutMs = timeoutMs;
     this.#onFault = onFault;
+    this.#isEven = isEven;
   }
 
   /** Has `execute` run at the server; settles when the reply is back. A throw of `execute` is the server's error. */
@@ -91,6 +97,7 @@ export class Network {
         }
       };
       this.messages++;
+      link.messages++;
       if (link.cutsThere > 0 || this.#strikes(link, "message-lost")) {
         queue.at(deadlineMs, giveUp);
         return;
@@ -104,6 +111,7 @@ export class Network {
   }
 
   #delayMs(link: Link): number {
+    if (this.#isEven) return link.delayMs;
     const usual = link.delayMs * (0.5 + this.#random.fraction());
     if (link.storm === undefined) return usual;
     // Overtaken: held back just long enough for messages sent after it to come before it.

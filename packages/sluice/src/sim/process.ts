@@ -23,6 +23,9 @@ export interface LifeOptions {
   readonly links: readonly Link[];
 }
 
+/** Decisions between two looks at what the limiter counts of itself. */
+const GAUGES_EVERY = 32;
+
 interface Timer {
   callback: (() => void) | undefined;
 }
@@ -44,6 +47,9 @@ export class Life implements Caller {
   readonly #backlog: (() => void)[] = [];
   #evicted = 0;
   #followed = 0;
+  #held = 0;
+  #breaker: "closed" | "open" | "probing" = "closed";
+  #decisions = 0;
 
   constructor({ name, region, queue, history, random, links }: LifeOptions) {
     this.name = name;
@@ -57,6 +63,11 @@ export class Life implements Caller {
 
   get limiter(): Limiter {
     return this.#limiter as Limiter;
+  }
+
+  /** Messages it has sent. */
+  get messages(): number {
+    return this.links.reduce((sum, { messages }) => sum + messages, 0);
   }
 
   get isFrozen(): boolean {
@@ -100,12 +111,16 @@ export class Life implements Caller {
   /** Closes the limiter; `onStopped` comes when it is done. */
   stop(onStopped: () => void): void {
     this.state = "stopping";
+    const unreplayed = this.limiter.stats().origin?.unreplayed ?? 0;
+    this.#history.record(this.#queue.nowMs, this.name, { kind: "stopping", unreplayed });
     const ended = (lost: number) => {
       if (this.state === "dead") return;
       this.#look();
       this.#tellGauges();
       this.state = "dead";
-      this.#history.record(this.#queue.nowMs, this.name, { kind: "stopped", lost, wallMs: this.clock.wallMs() });
+      const { latestMs } = this.clock;
+      const { waiting } = this;
+      this.#history.record(this.#queue.nowMs, this.name, { kind: "stopped", lost, latestMs, waiting });
       onStopped();
     };
     this.deliver(() => {
@@ -144,7 +159,10 @@ export class Life implements Caller {
   #trace(event: TraceEvent): void {
     if (this.state === "dead") return;
     if (event.kind === "decision") this.#tellAlarms();
+    if (event.kind === "raise" || event.kind === "read") this.#tellBreaker();
     this.#history.record(this.#queue.nowMs, this.name, event);
+    // Items of a batch stand together.
+    if (event.kind === "decision" && event.batch === 0 && ++this.#decisions % GAUGES_EVERY === 0) this.#tellGauges();
   }
 
   /** Has the limiter look at its clock, and tells what it forgot since anybody asked it last. */
@@ -157,8 +175,19 @@ export class Life implements Caller {
     this.#tellAlarms();
   }
 
+  #tellBreaker(state: "closed" | "open" | "probing" = this.limiter.stats().origin?.breaker ?? "closed"): void {
+    if (state === this.#breaker) return;
+    this.#breaker = state;
+    this.#history.record(this.#queue.nowMs, this.name, { kind: "breaker", state });
+  }
+
   #tellAlarms(): void {
-    const { cells, clock } = this.limiter.stats();
+    const { cells, clock, origin } = this.limiter.stats();
+    this.#tellBreaker(origin?.breaker);
+    if (clock.held !== this.#held) {
+      this.#held = clock.held;
+      this.#history.record(this.#queue.nowMs, this.name, { kind: "held", held: clock.held });
+    }
     if (cells.evicted === this.#evicted && clock.followed === this.#followed) return;
     this.#evicted = cells.evicted;
     this.#followed = clock.followed;
@@ -167,15 +196,27 @@ export class Life implements Caller {
   }
 
   #tellGauges(): void {
-    const { decisions, cells } = this.limiter.stats();
+    const { decisions, cells, origin, global } = this.limiter.stats();
     this.#history.record(this.#queue.nowMs, this.name, {
       kind: "gauges",
       allowed: decisions.allowed,
       deniedLimit: decisions.denied.limit,
       deniedCost: decisions.denied.cost,
+      deniedFull: decisions.denied.full,
+      deniedBatch: decisions.denied.batch,
+      unrecorded: decisions.unrecorded,
+      degraded: decisions.degraded,
       cellsLive: cells.live,
       cellsMax: cells.max,
-      waiting: this.waiting,
+      unreplayed: origin?.unreplayed ?? 0,
+      unpublished: global?.unpublished ?? 0,
+      readsInFlight: origin?.readsInFlight ?? 0,
+      originCalls: (origin?.reads ?? 0) + (origin?.raises ?? 0),
+      originMessages: origin === null ? 0 : this.links[0]!.messages,
+      rowsPublished: global?.rowsPublished ?? 0,
+      cellsImported: global?.cellsImported ?? 0,
+      denialsEmitted: global?.denials.emitted ?? 0,
+      denialsInflated: global?.denials.inflated ?? 0,
     });
   }
 }

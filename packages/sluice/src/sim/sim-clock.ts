@@ -9,12 +9,19 @@ export class SimClock implements Clock {
   #sinceMs: number;
   #wallMs: number;
   #monoMs: number;
+  #latestMs: number;
 
   constructor(queue: EventQueue, monoMs: number) {
     this.#queue = queue;
     this.#sinceMs = queue.nowMs;
     this.#wallMs = queue.nowMs;
     this.#monoMs = monoMs;
+    this.#latestMs = queue.nowMs;
+  }
+
+  /** The latest wall time that it has ever shown. */
+  get latestMs(): number {
+    return Math.max(this.#latestMs, this.wallMs());
   }
 
   wallMs(): number {
@@ -36,11 +43,13 @@ export class SimClock implements Clock {
   }
 
   jump(byMs: number): void {
+    this.#latestMs = this.latestMs;
     this.#wallMs += byMs;
   }
 
   /** What an administrator does: the right time, the right rate. */
   correct(): void {
+    this.#latestMs = this.latestMs;
     this.#rebase();
     this.#rate = 1;
     this.#wallMs = this.#queue.nowMs;

@@ -73,8 +73,8 @@ export class SimCounters implements Server {
   }
 
   loseTable(): void {
+    for (const row of this.#table.rows.values()) this.#tellLost(row);
     this.#table = { rows: new Map(), denials: new Map() };
-    this.#history.record(this.#queue.nowMs, "global", { kind: "wiped", region: "" });
   }
 
   stickReplica(): void {
@@ -137,19 +137,22 @@ export class SimCounters implements Server {
 
   #cleanUp(nowMs: number, rowsMax: number): number {
     let deleted = 0;
-    let wasLive = false;
-    for (const part of [this.#table.rows, this.#table.denials] as Map<string, { expiresAtMs: number }>[]) {
-      for (const [name, { expiresAtMs }] of part) {
+    for (const part of [this.#table.rows, this.#table.denials] as Map<string, Row | DenialRow>[]) {
+      for (const [name, row] of part) {
         if (deleted === rowsMax) break;
-        if (expiresAtMs > nowMs) continue;
+        if (row.expiresAtMs > nowMs) continue;
         part.delete(name);
         deleted++;
-        wasLive ||= expiresAtMs > this.#queue.nowMs;
+        // A process whose clock runs ahead deletes what others still need.
+        if ("counts" in row) this.#tellLost(row);
       }
     }
-    // A process whose clock runs ahead deletes what others still need.
-    if (wasLive) this.#history.record(this.#queue.nowMs, "global", { kind: "wiped", region: "" });
     return deleted;
+  }
+
+  #tellLost({ key, sequence, expiresAtMs }: Row): void {
+    if (expiresAtMs <= this.#queue.nowMs) return;
+    this.#history.record(this.#queue.nowMs, "global", { kind: "rows-lost", key: encodeKey(key), sequence });
   }
 
   #writeDenials(rows: readonly DenialRow[]): void {

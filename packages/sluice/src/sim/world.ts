@@ -11,6 +11,7 @@
 import { freshnessMs } from "../origin/freshness.ts";
 import { Checker } from "./checker/checker.ts";
 import { horizonsOf } from "./checker/horizons.ts";
+import type { MarkCounts } from "./checker/marks.ts";
 import { Clients, requestOf } from "./clients.ts";
 import { EventQueue } from "./event-queue.ts";
 import { type FaultCounts, Faults } from "./faults.ts";
@@ -41,6 +42,11 @@ export interface WorldReport {
   /** Allows over the limit in truth (all within E), and allows whose freshness was checked. */
   readonly over: number;
   readonly fresh: number;
+  /** Decisions compared with the join of what was heard. */
+  readonly joined: number;
+  /** The largest part of E that an excess used, where E is at least 10. */
+  readonly ratioMax: number;
+  readonly marks: MarkCounts;
   /** Components and views compared after things settled. */
   readonly compared: number;
   /** By encoded key and sequence, what was accepted in all. */
@@ -66,6 +72,10 @@ export interface RunOptions {
   readonly leadMs?: number;
   /** Once the faults are over nobody asks any more, but every process is peeked at this often: how fast do views agree? */
   readonly probeEveryMs?: number;
+  /** Workspaces whose clients stay silent: all else is drawn as if they asked. */
+  readonly silent?: ReadonlySet<string>;
+  /** Every message takes its link's mean delay: how many there are changes nothing for the others. */
+  readonly isEven?: boolean;
 }
 
 /** Some moment of 2023; a seed moves it within a window. */
@@ -119,7 +129,8 @@ class World {
     this.#history = history;
     const { timeoutMs } = options;
     const onFault = (fault: Parameters<Faults["count"]>[0]) => this.#faults.count(fault);
-    this.#network = new Network({ queue, random: random.fork(), timeoutMs, onFault });
+    const { silent = new Set<string>(), isEven = false } = run;
+    this.#network = new Network({ queue, random: random.fork(), timeoutMs, onFault, isEven });
     this.#tell({ kind: "setup", options });
     if (options.hasOrigin) {
       for (let i = 0; i < options.regions; i++) this.#origins.push(new SimOrigin(`r${i}`, queue, history));
@@ -127,7 +138,7 @@ class World {
     this.#counters = options.hasGlobal ? new SimCounters(queue, history, random.fork()) : undefined;
     this.#lives = Array.from({ length: options.regions }, () => Array(options.processes).fill(undefined));
     const lives = this.#lives;
-    this.#clients = new Clients({ options, queue, history, random: random.fork(), lives });
+    this.#clients = new Clients({ options, queue, history, random: random.fork(), lives, silent });
     const restart = (region: number, index: number) => this.#begin(region, index);
     const stores = { origins: this.#origins, counters: this.#counters };
     this.#faults = new Faults({ options, queue, history, random: random.fork(), ...stores, lives, restart });
@@ -231,7 +242,7 @@ class World {
     const name = `r${region}`;
     const links: Link[] = [];
     const link = (delayMs: number): Link => {
-      const made = { region: name, delayMs, cutsThere: 0, cutsBack: 0, storm: undefined };
+      const made = { region: name, delayMs, cutsThere: 0, cutsBack: 0, storm: undefined, messages: 0 };
       links.push(made);
       return made;
     };
@@ -266,7 +277,7 @@ class World {
   }
 
   #report(startMs: number, load: WorldReport["load"]): WorldReport {
-    const { problem, decisions, lowerBound, excess, freshness, settlement, truth } = this.#checker;
+    const { problem, decisions, lowerBound, excess, freshness, join, marks, settlement, truth } = this.#checker;
     const admitted = new Map<string, number>();
     for (const { key, sequence, cell } of truth.cells()) admitted.set(`${sequence}/${key}`, cell.total);
     return {
@@ -284,6 +295,9 @@ class World {
       viewsAbove: lowerBound.viewsAbove,
       over: excess.over,
       fresh: freshness.checked,
+      joined: join.compared,
+      ratioMax: excess.ratioMax,
+      marks,
       compared: settlement.compared,
       admitted,
       worst: excess.worst,

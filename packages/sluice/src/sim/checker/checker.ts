@@ -6,7 +6,10 @@
 import type { HistoryLine } from "../history.ts";
 import { Excess } from "./excess.ts";
 import { Freshness } from "./freshness.ts";
+import { Honesty } from "./honesty.ts";
+import { Join } from "./join.ts";
 import { LowerBound } from "./lower-bound.ts";
+import { type MarkCounts, Marks } from "./marks.ts";
 import { Memory } from "./memory.ts";
 import type { CheckerPart } from "./part.ts";
 import { Sanity } from "./sanity.ts";
@@ -19,6 +22,8 @@ export class Checker {
   readonly freshness: Freshness = new Freshness();
   readonly excess: Excess = new Excess();
   readonly settlement: Settlement = new Settlement();
+  readonly join: Join = new Join();
+  readonly #marks = new Marks();
   /** The first thing found wrong. */
   problem: string | undefined;
   decisions = 0;
@@ -26,10 +31,18 @@ export class Checker {
     new Sanity(),
     this.lowerBound,
     new Memory(),
+    this.join,
+    new Honesty(),
     this.freshness,
     this.excess,
     this.settlement,
+    this.#marks,
   ];
+
+  /** How often each situation that a campaign must meet was met. */
+  get marks(): MarkCounts {
+    return { ...this.#marks.counts, "excess-above-half-of-E": this.excess.overHalf };
+  }
 
   observe(line: HistoryLine): void {
     if (this.problem !== undefined) return;

@@ -17,9 +17,15 @@ import type { CellTruth, Truth } from "./truth.ts";
 /** How finely the worst is followed below the limit, in parts of it. */
 const WORST_STEPS = 100;
 
+/** Bounds below this are mostly the rounding of two floors: how much of one was used says nothing. */
+const BOUND_LEAST = 10;
+
 export class Excess implements CheckerPart {
   /** Allows beyond the limit, in truth; of those, the ones whose E was finite by time alone. */
   over = 0;
+  /** Of those, the ones that went beyond half of a bound that is more than rounding; and the largest part of it that was used. */
+  overHalf = 0;
+  ratioMax = 0;
   /** The allow that went furthest over its limit, or came nearest to it, and its E: for a report. */
   worst: { readonly excess: number; readonly bound: number } = { excess: Number.NEGATIVE_INFINITY, bound: 0 };
   readonly #calm = new Map<string, Disturbance>();
@@ -34,7 +40,7 @@ export class Excess implements CheckerPart {
       // A fault without a target is over every region.
       const targets = event.target === "" ? this.#regions() : [event.target];
       for (const target of targets) this.#disturbance(target).tell(atMs, event.fault, event.isOn);
-    } else if (event.kind === "wiped" && event.region === "") {
+    } else if (event.kind === "rows-lost") {
       this.#disturbance("global").tell(atMs, "global-lost-table", true);
       this.#disturbance("global").tell(atMs, "global-lost-table", false);
     } else if (event.kind === "decision" && event.reason === "allowed" && !event.degraded) {
@@ -57,6 +63,10 @@ export class Excess implements CheckerPart {
     if (isWorst) this.worst = { excess, bound };
     if (excess <= 0) return undefined;
     this.over++;
+    if (bound >= BOUND_LEAST) {
+      this.ratioMax = Math.max(this.ratioMax, excess / bound);
+      if (2 * excess > bound) this.overHalf++;
+    }
     if (excess <= bound) return undefined;
     return `excess: ${excess} over ${limit}, E = ${bound}; own ${event.own} others ${event.others} foreign ${event.foreign} previous ${event.previous}, truth ${cell.total} and ${before.total}`;
   }
@@ -99,7 +109,9 @@ export class Excess implements CheckerPart {
     }
     for (const [from] of cell.byRegion) {
       if (from === region) continue;
-      unknown += Math.ceil(horizons.floor * cell.limitMax) + unpublishedOf(cell, from, truth);
+      const isLost = cell.rowsLostMs >= this.#since([from, "global"], atMs, horizons.fullPassMs);
+      const importedMs = this.#since([region, "global"], atMs, horizons.importMs);
+      unknown += Math.ceil(horizons.floor * cell.limitMax) + unpublishedOf(cell, from, isLost, importedMs, truth);
     }
     return Math.min(cell.total, unknown + lostOf(cell, truth));
   }
@@ -131,19 +143,19 @@ export class Excess implements CheckerPart {
 function lostOf(cell: CellTruth, truth: Truth): number {
   let lost = 0;
   for (const [writer, { region, total }] of cell.byWriter) {
-    if (truth.isHealing(cell, writer)) continue;
+    if (truth.isHealing(cell, writer) && !cell.missing.has(writer)) continue;
     lost += Math.max(0, total - (cell.stored.get(region)?.get(writer) ?? 0));
   }
   return lost;
 }
 
 /**
- * What a region does not tell any more: the global counters lost it, and it has not risen since; or a process that ended
- * replayed it, and nobody there has asked about the key since.
+ * What a region does not tell, or not yet: the global counters lost it, and no full pass has shown it since; or a process that ended
+ * replayed it, and nobody there has asked about the key since, or only just: rows that rose after `importedMs` may be unheard.
  */
-function unpublishedOf(cell: CellTruth, region: string, truth: Truth): number {
-  const unpublished = cell.region(region) - (cell.rows.get(region) ?? 0);
-  if (cell.hasLostRows) return unpublished;
+function unpublishedOf(cell: CellTruth, region: string, isLost: boolean, importedMs: number, truth: Truth): number {
+  const unpublished = cell.region(region) - cell.rowAt(region, importedMs);
+  if (isLost) return unpublished;
   for (const { life, region: from } of cell.byWriter.values()) {
     if (from === region && truth.life(life).state !== "running") return unpublished;
   }

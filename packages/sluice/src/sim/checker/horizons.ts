@@ -8,6 +8,10 @@ export interface Horizons {
   readonly globalMs: number;
   /** From the end of a fault until things are as if it had not been. */
   readonly healMs: number;
+  /** From a row's rise until every region has imported it. */
+  readonly importMs: number;
+  /** From a loss of rows until they are published again and heard of everywhere. */
+  readonly fullPassMs: number;
   /** The part of a limit that a region may keep to itself. */
   readonly floor: number;
 }
@@ -20,6 +24,8 @@ const ROUND_WORST = 2.2;
 const BREAKER_MS = 1_000;
 const RETRY_MS = 300;
 const ROUND_DEADLINE_MS = 10_000;
+/** Every tenth import reads everything; the one after a loss may just have been such a one. */
+const FULL_EVERY = 10;
 /** With two live regions and the default error budget of 0.02: 0.02 / (2 * (2 - 1)). */
 const FLOOR_DEFAULT = 0.01;
 
@@ -33,5 +39,7 @@ export function horizonsOf(options: WorldOptions): Horizons {
   const roundMs = Math.max(timeoutMs, ROUND_DEADLINE_MS);
   const hasGlobal = options.hasGlobal;
   const healMs = timeoutMs + 2 * BREAKER_MS + RETRY_MS + 3 * regionalMs + (hasGlobal ? roundMs + globalMs : 0);
-  return { regionalMs, globalMs, healMs, floor: options.floor ?? FLOOR_DEFAULT };
+  const fullPassMs = (FULL_EVERY * ROUND_WORST * importMs) / 2 + globalCallMs + globalMs;
+  const importedMs = ROUND_WORST * importMs + globalCallMs;
+  return { regionalMs, globalMs, healMs, importMs: importedMs, fullPassMs, floor: options.floor ?? FLOOR_DEFAULT };
 }

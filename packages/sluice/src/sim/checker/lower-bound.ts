@@ -7,7 +7,7 @@
  * cell is inflated to the limit of such a row only. A denial that rests on an inflated cell is then legitimate; everything
  * else about the cell (own, others, stored components) is checked as ever.
  */
-import type { DecisionEvent, GlobalEvent } from "../../core/trace.ts";
+import type { DecisionEvent, GlobalEvent, ImportEvent } from "../../core/trace.ts";
 import type { HistoryLine } from "../history.ts";
 import { type CheckerPart, type Problem, placeOf, shareOf } from "./part.ts";
 import type { CellTruth, Truth } from "./truth.ts";
@@ -109,7 +109,7 @@ export class LowerBound implements CheckerPart {
     return `own: ${own} counted, ${accepted} accepted under ${writer}`;
   }
 
-  #global(process: string, { kind, key, sequence, count }: GlobalEvent, truth: Truth): Problem {
+  #global(process: string, { kind, key, sequence, count }: GlobalEvent | ImportEvent, truth: Truth): Problem {
     const cell = truth.cell(key, sequence);
     const regional = cell.region(truth.life(process).region);
     const accepted = kind === "publish" ? regional : cell.total - regional;

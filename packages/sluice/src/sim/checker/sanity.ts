@@ -1,24 +1,14 @@
-/**
- * Invariants 1, 11, 16 and 19: sane numbers, whole batches, kept bounds, honest counts.
- */
+/** Invariants 1 and 11: sane numbers and whole batches. */
 import type { DecisionEvent } from "../../core/trace.ts";
 import type { HistoryLine, WorldEvent } from "../history.ts";
 import { sanity } from "../invariants.ts";
 import { type CheckerPart, type Problem, usedBy } from "./part.ts";
 import type { Truth } from "./truth.ts";
 
-interface Tally {
-  allowed: number;
-  deniedLimit: number;
-  deniedCost: number;
-}
-
 type Answer = Extract<WorldEvent, { kind: "answer" }>;
-type Gauges = Extract<WorldEvent, { kind: "gauges" }>;
 type Stored = Extract<WorldEvent, { kind: "stored" | "row" }>;
 
 export class Sanity implements CheckerPart {
-  readonly #tallies = new Map<string, Tally>();
   /** The wall clock of each process as of its last decision. */
   readonly #wallMs = new Map<string, number>();
   /** The batch that is being told, and by whom. */
@@ -30,7 +20,6 @@ export class Sanity implements CheckerPart {
     if (problem !== undefined) return problem;
     if (event.kind === "decision") return this.#decision(process, event, truth);
     if (event.kind === "answer") return this.#answer(process, event);
-    if (event.kind === "gauges") return this.#gauges(process, event);
     if (event.kind === "stored" || event.kind === "row") return this.#expiry(event, truth);
     return undefined;
   }
@@ -44,7 +33,6 @@ export class Sanity implements CheckerPart {
 
   #decision(process: string, event: DecisionEvent, truth: Truth): Problem {
     this.#wallMs.set(process, event.wallMs);
-    this.#count(process, event);
     const { own, others, foreign, previous, effective, cost, limit, success, reason, sequence, durationMs } = event;
     for (const count of [own, others, foreign, previous, effective]) {
       if (!Number.isSafeInteger(count) || count < 0) return `sanity: a count of ${count}`;
@@ -77,7 +65,7 @@ export class Sanity implements CheckerPart {
     const items = this.#batch;
     const first = items[0];
     if (first === undefined) return undefined;
-    if (event.kind === "alarm") return undefined;
+    if (event.kind === "alarm" || event.kind === "held" || event.kind === "breaker") return undefined;
     if (event.kind === "decision" && process === this.#teller && event.batch === first.batch) return undefined;
     this.#batch = [];
     const isCounted = items.some((item) => item.isCounted && item.cost > 0);
@@ -93,29 +81,5 @@ export class Sanity implements CheckerPart {
     const nowMs = this.#wallMs.get(process) ?? 0;
     const decision = { success, limit, remaining, reset, current, reason: reason as "allowed", degraded };
     return sanity({ limit, cost, durationMs, nowMs, decision: { ...decision, source: "local" } });
-  }
-
-  #count(process: string, { reason }: DecisionEvent): void {
-    let tally = this.#tallies.get(process);
-    if (tally === undefined) {
-      tally = { allowed: 0, deniedLimit: 0, deniedCost: 0 };
-      this.#tallies.set(process, tally);
-    }
-    if (reason === "allowed") tally.allowed++;
-    else if (reason === "limit") tally.deniedLimit++;
-    else if (reason === "cost") tally.deniedCost++;
-  }
-
-  #gauges(process: string, event: Gauges): Problem {
-    const { allowed, deniedLimit, deniedCost } = this.#tallies.get(process) ?? {
-      allowed: 0,
-      deniedLimit: 0,
-      deniedCost: 0,
-    };
-    if (event.cellsLive > event.cellsMax) return `bounds: ${event.cellsLive} cells of ${event.cellsMax}`;
-    if (event.allowed < allowed || event.deniedLimit !== deniedLimit || event.deniedCost !== deniedCost) {
-      return `honesty: reports ${event.allowed}/${event.deniedLimit}/${event.deniedCost}, decided ${allowed}/${deniedLimit}/${deniedCost}`;
-    }
-    return undefined;
   }
 }

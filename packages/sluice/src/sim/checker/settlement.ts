@@ -12,7 +12,8 @@
 import type { DecisionEvent } from "../../core/trace.ts";
 import type { HistoryLine, WorldEvent } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
-import type { CheckerPart, Problem } from "./part.ts";
+import { horizonsOf } from "./horizons.ts";
+import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { CellTruth, Truth } from "./truth.ts";
 
 type Phase = Extract<WorldEvent, { kind: "phase" }>["phase"];
@@ -22,7 +23,11 @@ export class Settlement implements CheckerPart {
   compared = 0;
   #options: WorldOptions | undefined;
   #phase: Phase = "safety";
+  /** When the last fault ended, and when things had come to rest. */
+  #calmMs = 0;
   #drainedMs = 0;
+  /** The last count that each life published of a cell. */
+  readonly #published = new Map<string, number>();
   /** When each origin last forgot something. */
   readonly #wipedMs = new Map<string, number>();
 
@@ -33,18 +38,21 @@ export class Settlement implements CheckerPart {
         return undefined;
       case "phase":
         this.#phase = event.phase;
-        if (event.phase === "drained") this.#drainedMs = atMs;
-        return event.phase === "drained" ? this.#drained(atMs, truth) : undefined;
+        if (event.phase === "liveness") this.#calmMs = atMs;
+        if (event.phase !== "drained") return undefined;
+        this.#drainedMs = atMs;
+        return this.#drained(atMs, truth) ?? this.#republished(atMs, truth);
       case "wiped":
         this.#wipedMs.set(event.region, atMs);
         return undefined;
       case "decision":
         return this.#phase === "peeking" && event.cost === 0 ? this.#peek(process, event, truth) : undefined;
-      case "gauges":
-        if (this.#phase !== "closing" || event.waiting === 0) return undefined;
-        return `liveness: ${event.waiting} callers wait for ever`;
+      case "publish":
+        this.#published.set(placeOf(process, event.key, event.sequence), event.count);
+        return undefined;
       case "stopped":
-        return this.#stopped(process, event.lost, event.wallMs, truth);
+        if (this.#phase === "closing" && event.waiting > 0) return `liveness: ${event.waiting} callers wait for ever`;
+        return this.#stopped(process, event.lost, event.latestMs, truth);
       default:
         return undefined;
     }
@@ -56,11 +64,28 @@ export class Settlement implements CheckerPart {
       const current = Math.floor(atMs / durationMs);
       if (sequence !== current && sequence !== current - 1) continue;
       for (const [writer, { life, region, total }] of cell.byWriter) {
-        if (!truth.isHealing(cell, writer)) continue;
+        if (!truth.isHealing(cell, writer) || cell.missing.get(writer)?.isNoticed === false) continue;
         this.compared++;
         const stored = cell.stored.get(region)?.get(writer) ?? 0;
         if (stored !== total)
           return `conservation: ${life} accepted ${total} of ${key} ${sequence}, its origin has ${stored}`;
+      }
+    }
+    return undefined;
+  }
+
+  /** Rows that the store lost are back, as far as somebody who published them lives and has not forgotten. */
+  #republished(atMs: number, truth: Truth): Problem {
+    const { fullPassMs } = horizonsOf(this.#options!);
+    for (const { key, sequence, durationMs, cell } of truth.cells()) {
+      const isOver = (sequence + 2) * durationMs <= atMs;
+      if (isOver || Math.max(cell.rowsLostMs, this.#calmMs) + fullPassMs > atMs) continue;
+      for (const [name, { state, region, forgotAtMs }] of truth.lives) {
+        if (state !== "running" || forgotAtMs > Number.NEGATIVE_INFINITY) continue;
+        const published = this.#published.get(placeOf(name, key, sequence)) ?? 0;
+        const row = cell.rows.get(region) ?? 0;
+        this.compared++;
+        if (row < published) return `conservation: ${name} published ${published} of ${key}, the row has ${row}`;
       }
     }
     return undefined;
@@ -80,25 +105,17 @@ export class Settlement implements CheckerPart {
     if (own + others < held) return `convergence: knows ${own} + ${others} of ${key}, the origin has ${held}`;
     const isGlobal = options.hasGlobal && options.globalMode !== "denials" && durationMs >= options.globalMinDuration;
     if (!isGlobal || options.cellsMax < options.keys.length) return undefined;
-    // Rows that the store lost come back with a full pass of their region, later than this.
-    if (cell.hasLostRows) return undefined;
     const rows = foreignRows(cell, region, this.#drainedMs);
     return foreign >= rows ? undefined : `convergence: foreign ${foreign}, the global counters have ${rows}`;
   }
 
-  #stopped(process: string, lost: number, wallMs: number, truth: Truth): Problem {
+  #stopped(process: string, lost: number, latestMs: number, truth: Truth): Problem {
     if (this.#phase === "closing" && lost > 0) return `shutdown: ${lost} lost, and nothing is wrong`;
     const life = truth.life(process);
     if (this.#options?.hasOrigin !== true || life.followed > 0) return undefined;
     if ((this.#wipedMs.get(life.region) ?? Number.NEGATIVE_INFINITY) >= life.begunAtMs) return undefined;
-    let left = 0;
-    for (const { sequence, durationMs, cell } of truth.cells()) {
-      // What has expired, by the clock of the process, is not missed.
-      if ((sequence + 2) * durationMs <= wallMs) continue;
-      for (const [writer, one] of cell.byWriter) {
-        if (one.life === process) left += one.total - (cell.stored.get(life.region)?.get(writer) ?? 0);
-      }
-    }
+    // What has expired, by the clock of the process, is not missed.
+    const left = truth.unstored(process, latestMs);
     return left <= lost ? undefined : `shutdown: ${left} left behind, ${lost} reported`;
   }
 }

@@ -23,6 +23,14 @@ export interface WriterTruth {
   lastMs: number;
 }
 
+/** A component that its origin lost without a sign. */
+interface Missing {
+  readonly total: number;
+  readonly lostMs: number;
+  /** Whether a call of its writer that began after the loss was answered: it knows, and will store it again. */
+  isNoticed: boolean;
+}
+
 /** One cell, as it really is. */
 export class CellTruth {
   total = 0;
@@ -35,15 +43,43 @@ export class CellTruth {
   readonly stored: Map<string, Map<string, number>> = new Map();
   /** What the global counters hold, by region. */
   readonly rows: Map<string, number> = new Map();
-  /** When a row last rose. */
+  /** When a row last rose, and when the global counters last lost the rows. */
   rowsMs = 0;
-  /** Whether the global counters once forgot rows of it: what is not counted any more is not published again. */
-  hasLostRows = false;
+  rowsLostMs: number = Number.NEGATIVE_INFINITY;
+  /** What each region's row rose to, and when, since the rows were last lost. */
+  readonly #risen: Map<string, { readonly atMs: number; readonly count: number }[]> = new Map();
+  /** Components that the origin lost with a single key, which no heartbeat shows, until they are stored again: by writer. */
+  readonly missing: Map<string, Missing> = new Map();
   /** The largest limit asked of it. */
   limitMax = 0;
 
   region(region: string): number {
     return this.byRegion.get(region) ?? 0;
+  }
+
+  /** A region's row as it stood at a moment. */
+  rowAt(region: string, atMs: number): number {
+    return this.#risen.get(region)?.findLast((row) => row.atMs <= atMs)?.count ?? 0;
+  }
+
+  rowRose(region: string, count: number, atMs: number): void {
+    this.rows.set(region, count);
+    this.rowsMs = atMs;
+    const risen = this.#risen.get(region) ?? [];
+    this.#risen.set(region, risen);
+    risen.push({ atMs, count });
+  }
+
+  rowsLost(atMs: number): void {
+    this.rows.clear();
+    this.#risen.clear();
+    this.rowsLostMs = atMs;
+  }
+
+  /** What a life has accepted under the id it counts with now. */
+  ownOf(life: string): number {
+    const writer = this.current.get(life);
+    return writer === undefined ? 0 : (this.byWriter.get(writer)?.total ?? 0);
   }
 
   storedSum(region: string): number {
@@ -66,13 +102,15 @@ export interface LifeTruth {
 
 const NOTHING = new CellTruth();
 
+/** World milliseconds that pass, at the most, while a drifting clock shows one. */
+const CLOCK_FASTEST = 1.02;
+
 export class Truth {
   readonly lives: Map<string, LifeTruth> = new Map();
   readonly durations: Map<string, number> = new Map();
   readonly #cells = new Map<string, Map<number, CellTruth>>();
-  /** When each origin last lost single keys. */
-  readonly #keysLostMs = new Map<string, number>();
-  #hasRepeats = false;
+  /** The origin that is losing single keys at this moment. */
+  #losingKeys = "";
   /** Items of the batch that is being told which fit but were not counted: by cell, what they ask for. */
   #batch = "";
   readonly #fitting = new Map<string, number>();
@@ -96,15 +134,26 @@ export class Truth {
 
   /**
    * Whether what a life counted in a cell under this id will be in its origin again if it is missing there: it is still in
-   * its memory, and the heartbeat can show the loss. It cannot if the origin lost single keys (the next call about the key
-   * does), nor, for now, if it went back to an older state and a repeated beat made that look whole.
+   * its memory, and something shows it the loss: the heartbeat, or the next call about the key (`missing`).
    */
   isHealing(cell: CellTruth, writer: string): boolean {
     const one = cell.byWriter.get(writer);
     if (one === undefined || cell.current.get(one.life) !== writer) return false;
     const life = this.life(one.life);
-    const lostMs = Math.max(life.forgotAtMs, this.#keysLostMs.get(one.region) ?? Number.NEGATIVE_INFINITY);
-    return life.state === "running" && one.lastMs > lostMs;
+    return life.state === "running" && one.lastMs > life.forgotAtMs;
+  }
+
+  /** What a life counted in cells that matter after `afterMs`, and its origin has not got. */
+  unstored(name: string, afterMs: number): number {
+    const { region } = this.life(name);
+    let missing = 0;
+    for (const { sequence, durationMs, cell } of this.cells()) {
+      if ((sequence + 2) * durationMs <= afterMs) continue;
+      for (const [writer, { life, total }] of cell.byWriter) {
+        if (life === name) missing += total - (cell.stored.get(region)?.get(writer) ?? 0);
+      }
+    }
+    return missing;
   }
 
   *cells(): Generator<{ key: string; sequence: number; durationMs: number; cell: CellTruth }> {
@@ -117,34 +166,38 @@ export class Truth {
 
   /** Takes a line in. */
   apply({ atMs, process, event }: HistoryLine): void {
-    if (event.kind === "setup") {
-      this.#hasRepeats = event.options.faults.includes("message-repeated");
-    } else if (event.kind === "decision") {
+    if (event.kind === "decision") {
       this.#decided(atMs, process, event);
     } else if (event.kind === "stored") {
-      const { stored } = this.#writable(event.key, event.sequence);
+      const { stored, missing } = this.#writable(event.key, event.sequence);
       const writers = stored.get(event.region) ?? new Map<string, number>();
       stored.set(event.region, writers.set(event.writer, event.total));
+      if (event.total >= (missing.get(event.writer)?.total ?? Number.POSITIVE_INFINITY)) missing.delete(event.writer);
     } else if (event.kind === "row") {
-      const cell = this.#writable(event.key, event.sequence);
-      cell.rows.set(event.region, event.count);
-      cell.rowsMs = atMs;
+      this.#writable(event.key, event.sequence).rowRose(event.region, event.count, atMs);
     } else if (event.kind === "wiped") {
-      for (const cells of this.#cells.values()) {
-        for (const cell of cells.values()) {
-          if (event.region !== "") {
-            cell.stored.delete(event.region);
-          } else if (cell.rows.size > 0) {
-            cell.rows.clear();
-            cell.hasLostRows = true;
-          }
-        }
-      }
+      this.#wiped(atMs, event.region);
+    } else if (event.kind === "rows-lost") {
+      this.#writable(event.key, event.sequence).rowsLost(atMs);
     } else if (event.kind === "fault") {
-      const isHidden = event.fault === "origin-lost-keys" || (event.fault === "origin-rolled-back" && this.#hasRepeats);
-      if (isHidden) this.#keysLostMs.set(event.target, atMs);
+      if (event.fault === "origin-lost-keys") this.#losingKeys = event.isOn ? event.target : "";
+    } else if (event.kind === "read" || event.kind === "raise") {
+      const missing = this.cell(event.key, event.sequence).missing.get(event.writer);
+      const isSince = missing !== undefined && atMs - (event.monoMs - event.beganMs) * CLOCK_FASTEST > missing.lostMs;
+      if (event.isAnswered && isSince) missing.isNoticed = true;
     } else {
       this.#lived(atMs, process, event);
+    }
+  }
+
+  #wiped(atMs: number, region: string): void {
+    for (const cells of this.#cells.values()) {
+      for (const { stored, missing } of cells.values()) {
+        const lost = stored.get(region);
+        stored.delete(region);
+        if (region !== this.#losingKeys) continue;
+        for (const [writer, total] of lost ?? []) missing.set(writer, { total, lostMs: atMs, isNoticed: false });
+      }
     }
   }
 

@@ -1,0 +1,114 @@
+/**
+ * Invariants 16 and 19: everything has a cap, an answer from memory does no I/O, and what a process counts of itself is what
+ * the history shows it did.
+ *
+ * The one figure that cannot be told to the unit is `degraded`: a decision without a record is flagged degraded for want of
+ * room, and a history does not show whether a read was missing as well.
+ */
+import type { DecisionEvent } from "../../core/trace.ts";
+import type { Gauges, HistoryLine, WorldEvent } from "../history.ts";
+import type { WorldOptions } from "../options.ts";
+import type { CheckerPart, Problem } from "./part.ts";
+
+type Counted = Omit<Gauges, "kind" | "cellsLive" | "cellsMax" | "unreplayed" | "unpublished" | "readsInFlight">;
+type Count = keyof Omit<Counted, "degraded" | "originCalls" | "originMessages">;
+type Answer = Extract<WorldEvent, { kind: "answer" }>;
+
+/** What one life did, as the history shows it. */
+type Deeds = Record<Count, number> & { degraded: number };
+
+const COUNTS: readonly Count[] = [
+  "allowed",
+  "deniedLimit",
+  "deniedCost",
+  "deniedFull",
+  "deniedBatch",
+  "unrecorded",
+  "rowsPublished",
+  "cellsImported",
+  "denialsEmitted",
+  "denialsInflated",
+];
+
+export class Honesty implements CheckerPart {
+  readonly #deeds = new Map<string, Deeds>();
+  #options: WorldOptions | undefined;
+
+  check({ process, event }: HistoryLine): Problem {
+    switch (event.kind) {
+      case "setup":
+        this.#options = event.options;
+        return undefined;
+      case "decision":
+        decided(this.#of(process), event);
+        return undefined;
+      case "publish":
+        this.#of(process).rowsPublished++;
+        return undefined;
+      case "import":
+        this.#of(process).cellsImported++;
+        return undefined;
+      case "denial":
+        this.#of(process).denialsEmitted++;
+        return undefined;
+      case "inflate":
+        this.#of(process).denialsInflated++;
+        return undefined;
+      case "answer":
+        return memoryOnly(event);
+      case "gauges":
+        return bounds(event, this.#options!) ?? this.#honest(process, event);
+      default:
+        return undefined;
+    }
+  }
+
+  #honest(process: string, event: Gauges): Problem {
+    const deeds = this.#of(process);
+    for (const count of COUNTS) {
+      if (event[count] !== deeds[count])
+        return `honesty: ${count} is reported as ${event[count]}, and was ${deeds[count]}`;
+    }
+    if (event.degraded < deeds.degraded || event.degraded > deeds.degraded + deeds.unrecorded) {
+      return `honesty: degraded is reported as ${event.degraded}, and was ${deeds.degraded}`;
+    }
+    if (event.originCalls === event.originMessages) return undefined;
+    return `honesty: ${event.originCalls} calls to the origin are reported, ${event.originMessages} were made`;
+  }
+
+  #of(process: string): Deeds {
+    let deeds = this.#deeds.get(process);
+    if (deeds === undefined) {
+      deeds = { ...(Object.fromEntries(COUNTS.map((count) => [count, 0])) as Record<Count, number>), degraded: 0 };
+      this.#deeds.set(process, deeds);
+    }
+    return deeds;
+  }
+}
+
+function decided(deeds: Deeds, { reason, success, degraded }: DecisionEvent): void {
+  if (reason === "allowed") deeds.allowed++;
+  else if (reason === "limit") deeds.deniedLimit++;
+  else if (reason === "cost") deeds.deniedCost++;
+  else if (reason === "batch") deeds.deniedBatch++;
+  else if (reason === "full") {
+    deeds.unrecorded++;
+    if (success) deeds.allowed++;
+    else deeds.deniedFull++;
+  }
+  if (degraded && reason !== "full") deeds.degraded++;
+}
+
+/** 16. A slot a key, marks only on slots, and one read a key at a time. */
+function bounds(event: Gauges, { keys, cellsMax }: WorldOptions): Problem {
+  const { cellsLive, unreplayed, unpublished, readsInFlight } = event;
+  if (event.cellsMax !== cellsMax || cellsLive > cellsMax) return `bounds: ${cellsLive} cells of ${cellsMax}`;
+  if (unreplayed > cellsLive) return `bounds: ${unreplayed} unreplayed keys of ${cellsLive}`;
+  if (unpublished > cellsLive) return `bounds: ${unpublished} unpublished keys of ${cellsLive}`;
+  return readsInFlight <= keys.length ? undefined : `bounds: ${readsInFlight} reads of ${keys.length} keys`;
+}
+
+/** 16. What is answered at once is answered from memory: a denial above all, as no read could turn it into an allow. */
+function memoryOnly({ sent, reason }: Answer): Problem {
+  return sent === 0 ? undefined : `bounds: ${sent} messages sent for an answer from memory (${reason})`;
+}

@@ -1,0 +1,22 @@
+/** Invariant 15 in whole worlds: a tenant's answers do not change when all others fall silent. */
+import { runIsolation } from "sluice/sim";
+import { describe, expect, test } from "vitest";
+
+const SEEDS = process.env["CI"] === "true" ? 40 : 8;
+
+describe("a tenant", () => {
+  test("gets the same answers at the same moments, with and without the traffic of all others", {
+    timeout: 300_000,
+  }, async () => {
+    let compared = 0;
+    let others = 0;
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const outcome = await runIsolation(seed);
+      expect(outcome.problem, `seed ${seed}`).toBeUndefined();
+      compared += outcome.compared;
+      others += outcome.others;
+    }
+    console.log(`${compared} answers compared, with and without ${others} decisions of others`);
+    expect(Math.min(compared, others)).toBeGreaterThan(SEEDS * 100);
+  });
+});
