@@ -115,6 +115,7 @@ const EVENTS_PER_ROUND = 4;
 const NAMES: readonly (readonly [string, string, string])[] = [
   ["acme", "api", "user"],
   ["acme", "ap", "iuser"],
+  ["acm", "eapi", "user"],
   ["acme", "api", "user:1"],
   ["acme", "api:user", "1"],
   ["a/b", "c-d", "e"],

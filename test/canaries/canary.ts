@@ -1,0 +1,36 @@
+/**
+ * A canary: one deliberate mistake, to show that the simulator would notice it.
+ *
+ * It is a patch of the source's text, made while the simulator is bundled: production code has no hook for it. A text
+ * that is not found exactly once is an error, so a canary cannot quietly stop singing when the source moves on.
+ */
+import type { WorldOptions } from "sluice/sim";
+
+export interface Patch {
+  /** Within packages/sluice/src. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Canary {
+  readonly name: string;
+  /** What is broken, in words. */
+  readonly breaks: string;
+  readonly patches: readonly Patch[];
+  /** The invariants that may notice it: how the checker's sentence begins. Another alarm does not count. */
+  readonly noticedBy: readonly string[];
+  /** What every world of its hunt has, whatever the seed drew: the features without which the mistake cannot matter. */
+  readonly world?: (drawn: WorldOptions) => Partial<WorldOptions>;
+}
+
+/** A checker that does not look: it is noticed because a broken layer, which it should see, goes unseen. */
+export interface BlindCanary extends Omit<Canary, "noticedBy" | "world"> {
+  /** The canary that is let out beside it. */
+  readonly beside: string;
+}
+
+/** The invariant that a problem speaks of. */
+export function invariantOf(problem: string): string {
+  return problem.slice(0, problem.indexOf(":"));
+}
