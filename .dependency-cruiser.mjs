@@ -77,6 +77,13 @@ export default {
       to: { path: adapters },
     },
     {
+      name: "server-uses-the-library-by-its-entries",
+      comment: "What the server needs of the library is public, or it would not run where the two are installed.",
+      severity: "error",
+      from: { path: "^packages/server/" },
+      to: { path: "^(packages/sluice|test|bench|scripts|examples)/", pathNot: `${src}(sim/)?index[.]ts$` },
+    },
+    {
       name: "source-imports-no-test",
       comment: "What is published does not lean on a test.",
       severity: "error",

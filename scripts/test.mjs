@@ -17,7 +17,7 @@ run("scripts/check.mjs", []);
 
 const isPackaged = await runInOrder([
   { name: "build", command: "npm run build" },
-  { name: "publint", command: "publint --strict packages/sluice" },
+  { name: "publint", command: "publint --strict packages/sluice && publint --strict packages/server" },
   { name: "types, packed", command: "attw --pack packages/sluice --profile esm-only" },
 ]);
 if (!isPackaged) process.exit(1);

@@ -1,4 +1,5 @@
 /** The simulator: worlds of limiters on simulated stores and networks, from a seed, and a checker of what must hold. */
+export { freshnessMs } from "../origin/freshness.ts";
 export {
   add,
   type CampaignOptions,

@@ -1,0 +1,110 @@
+/** `sluice simulate`: rehearses a plan in the simulator and reports what would happen. */
+import { accessSync, constants, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { Command } from "commander";
+import { InputError, shown } from "../input-error.ts";
+import { FIELDS } from "../plan/fields.ts";
+import { Pace } from "../plan/pace.ts";
+import type { Mode, Plan } from "../plan/plan.ts";
+import { readPlanFile } from "../plan/plan-file.ts";
+import { type Given, isGiven, readPlan } from "../plan/read-plan.ts";
+import { LEAD_MS, type Outcome, rehearse, worldTimeOf } from "../plan/rehearsal.ts";
+import { comparisonText } from "../report/comparison.ts";
+import { htmlReport } from "../report/html-report.ts";
+import { jsonReport } from "../report/json-report.ts";
+import { textReport } from "../report/text-report.ts";
+import type { Console } from "./console.ts";
+
+interface Output {
+  readonly isJson: boolean;
+  readonly html: string | undefined;
+}
+
+/** Answers the exit code: 0, 1 where a promise did not hold, or that of the signal that ended it. */
+export function simulateCommand(console: Console, exit: (code: number) => void): Command {
+  const command = new Command("simulate").description(
+    "Rehearse a plan: what will happen with my limits? Times are milliseconds, or a number with a unit: 50ms, 10s, 5m, 1h.",
+  );
+  for (const { name, value, help, rule, initialText } of FIELDS) {
+    command.option(`--${name} ${value}`, `${help} (${rule}; default ${initialText})`);
+  }
+  return command
+    .option("--file <path>", "a plan in YAML, with the same names; flags win over it")
+    .option("--json", "print the report as JSON")
+    .option("--html <path>", "write the report as a page, too")
+    .action(async (options: Record<string, unknown>) => {
+      const { json, html, file, ...flags } = namesOf(options);
+      const output = { isJson: json === true, html: html as string | undefined };
+      const given = givenOf(flags, file as string | undefined);
+      const plans = plansOf(readPlan(given), given);
+      if (output.html !== undefined) checkWritable(output.html);
+      exit(await simulate(plans, output, console));
+    });
+}
+
+/** commander gives `--global-min` as `globalMin`. */
+function namesOf(options: Record<string, unknown>): Record<string, unknown> {
+  const dashed = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [dashed(name), value]));
+}
+
+function givenOf(flags: Record<string, unknown>, path: string | undefined): Given {
+  const given = { flags: new Map(Object.entries(flags)) };
+  return path === undefined ? given : { ...given, file: { path, values: readPlanFile(path) } };
+}
+
+/** An attack is shown by the mode that it defeats and the default one, unless a mode was chosen. */
+function plansOf(plan: Plan, given: Given): Plan[] {
+  if (plan.attack === "none" || isGiven("mode", given)) return [plan];
+  const modes: readonly Mode[] = ["denials", "counters"];
+  return modes.map((mode) => ({ ...plan, mode }));
+}
+
+async function simulate(plans: readonly Plan[], { isJson, html }: Output, console: Console): Promise<number> {
+  let stoppedWith: number | undefined;
+  console.onStop((code) => {
+    stoppedWith = code;
+  });
+  const pace = new Pace({
+    nowMs: console.nowMs,
+    tell: console.progress,
+    notice: console.notice,
+    isStopped: () => stoppedWith !== undefined,
+    totalMs: plans.reduce((sum, plan) => sum + worldTimeOf(plan), 0),
+    leadMs: LEAD_MS,
+    isTerminal: console.isTerminal,
+  });
+  const outcomes: Outcome[] = [];
+  for (const plan of plans) {
+    if (stoppedWith === undefined) outcomes.push(await rehearse(plan, pace));
+  }
+  pace.done();
+  console.out(isJson ? jsonReport(outcomes) : textOf(outcomes));
+  if (html !== undefined) {
+    writeFileSync(html, htmlReport(outcomes));
+    console.notice(`wrote ${html}`);
+  }
+  if (stoppedWith !== undefined) return stoppedWith;
+  return outcomes.some(({ problem }) => problem !== undefined) ? 1 : 0;
+}
+
+function textOf(outcomes: readonly Outcome[]): string {
+  const last = textReport(outcomes.at(-1)!);
+  return outcomes.length === 1 ? last : `${comparisonText(outcomes)}\n${last}`;
+}
+
+/** Before the run, not after it: a minute's work must not end at a closed door. */
+function checkWritable(path: string): void {
+  const refuse = (why: string): never => {
+    throw new InputError(
+      `--html must be a file that can be written; got ${shown(path)} (${why})`,
+      "name a file in a folder that exists",
+    );
+  };
+  try {
+    accessSync(dirname(path), constants.W_OK);
+  } catch (error) {
+    refuse((error as NodeJS.ErrnoException).code ?? "no access");
+  }
+  if (path === "" || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) refuse("a folder");
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from "tsdown";
+
+/** The command line alone: nothing of it is imported by others, so there are no declarations. */
+export default defineConfig({
+  entry: { main: "src/main.ts" },
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  fixedExtension: false,
+  hash: false,
+  dts: false,
+  sourcemap: false,
+  clean: true,
+});

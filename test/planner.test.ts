@@ -1,0 +1,328 @@
+/** The planner, as a user has it: the built command, run as a process of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const command = join(root, "packages", "server", "bin", "sluice.mjs");
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function start(args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [command, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => {
+    out += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    err += chunk;
+  });
+  return { child, ended: new Promise((resolve) => child.on("close", (code) => resolve({ code, out, err }))) };
+}
+
+function sluice(...args: string[]): Promise<Ended> {
+  return start(args).ended;
+}
+
+/** Over in a moment, and yet with two regions that tell each other, and denials. */
+const TINY = ["--regions", "2", "--processes", "2", "--limit", "40", "--duration", "10s", "--global-min", "5s"];
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-planner-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function fileWith(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe("sluice simulate", () => {
+  test("takes every flag, and plans with what it was told", async () => {
+    const flags = {
+      regions: 2,
+      processes: 3,
+      limit: 30,
+      duration: "4s",
+      load: 1.5,
+      shape: "burst",
+      mode: "both",
+      flush: "20ms",
+      publish: "200ms",
+      import: "300",
+      floor: 0.1,
+      "global-min": "2s",
+      "origin-rtt": "2ms",
+      "global-rtt": "10ms",
+      faults: "origin,link-cut",
+      "fault-every": "1s",
+      windows: 2,
+      seed: 9,
+      attack: "none",
+    };
+    const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    const { code, out } = await sluice("simulate", ...args, "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out).plan).toEqual({
+      ...flags,
+      duration: 4_000,
+      flush: 20,
+      publish: 200,
+      import: 300,
+      "global-min": 2_000,
+      "origin-rtt": 2,
+      "global-rtt": 10,
+      "fault-every": 1_000,
+    });
+    const { out: help } = await sluice("simulate", "--help");
+    const inHelp = [...help.matchAll(/^ {2}--([a-z-]+) </gm)].map(([, name]) => name);
+    expect([...Object.keys(flags), "file", "html"].sort()).toEqual(inHelp.sort());
+  });
+
+  test("reports as JSON: the figures, each of its kind, and a bound that holds", async () => {
+    const { code, out } = await sluice("simulate", ...TINY, "--json");
+    expect(code).toBe(0);
+    const report = JSON.parse(out);
+    expect(report).toMatchObject({ falseDenials: 0, partial: false, problem: null });
+    for (const name of ["admittedOverLimit", "worstExcess", "bound", "convergenceMs"]) {
+      expect(report[name], name).toBeTypeOf("number");
+    }
+    const windows: { asked: number; admitted: number; denied: number }[] = report.windows;
+    expect(windows).toHaveLength(3);
+    expect(windows.every(({ asked, admitted, denied }) => asked === admitted + denied)).toBe(true);
+    expect(report.admittedOverLimit).toBe(Math.max(...windows.map(({ admitted }) => admitted / 40)));
+    expect(report.admittedOverLimit).toBeGreaterThan(0.9);
+    expect(report.worstExcess).toBeLessThanOrEqual(report.bound);
+    expect(report.convergenceMs).toBeGreaterThan(0);
+    expect(report.convergenceMs).toBeLessThanOrEqual(report.convergencePromisedMs);
+    expect(report.perSecond.redisCommands).toBeGreaterThanOrEqual(report.perSecond.redisCalls);
+    // Four processes, each of which publishes and imports once a second.
+    expect(report.perSecond.sqlStatements).toBeGreaterThan(5);
+    expect(report.perSecond.sqlStatements).toBeLessThan(12);
+  });
+
+  test("reports as text: a table, a plot with the limit in it, figures and advice; the same again with the same seed", async () => {
+    const [{ code, out }, again, other] = [
+      await sluice("simulate", ...TINY, "--seed", "5"),
+      await sluice("simulate", ...TINY, "--seed", "5"),
+      await sluice("simulate", ...TINY, "--seed", "6"),
+    ];
+    expect(code).toBe(0);
+    expect(out).toMatch(/^ {2}window +asked +admitted +÷ limit +denied +false denials +degraded$/m);
+    expect(out).toMatch(/┤.*┄/);
+    for (const name of ["worst window", "worst excess", "false denials", "time to converge", "Redis", "SQL"]) {
+      expect(out).toMatch(new RegExp(`^ {2}${name} {2,}\\S`, "m"));
+    }
+    expect(out).toMatch(/^Advice/m);
+    expect(again.out).toBe(out);
+    expect(other.out).not.toBe(out);
+  });
+
+  test("takes a plan from a file, and flags before it", async () => {
+    const path = fileWith(
+      "plan.yaml",
+      "regions: 1\nlimit: 25\nduration: 2s\nwindows: 2\nfaults: [clocks, origin-errors]\n",
+    );
+    const { code, out } = await sluice("simulate", "--file", path, "--limit", "35", "--json");
+    expect(code).toBe(0);
+    const { plan } = JSON.parse(out);
+    expect(plan).toMatchObject({ regions: 1, limit: 35, duration: 2_000, windows: 2, processes: 2 });
+    expect(plan.faults).toBe("clocks,origin-errors");
+  });
+
+  test("writes a page that is well-formed and asks for nothing from outside", async () => {
+    const path = join(folder, "plan.html");
+    const { code, out, err } = await sluice("simulate", ...TINY, "--html", path);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Plan: /);
+    expect(err).toContain(`wrote ${path}`);
+    const page = readFileSync(path, "utf8");
+    expect(openTags(page)).toEqual([]);
+    expect(page.match(/<svg /g)).toHaveLength(2);
+    expect(page).toMatch(/<polyline class="count" points="[\d., ]{200,}"/);
+    expect(page).toContain("prefers-color-scheme: dark");
+    expect(page).not.toMatch(/<script|\bon[a-z]+=|\b(?:src|href|srcset|action)\s*=|@import|url\(|https?:|\/\//i);
+  });
+
+  test("by denials, traffic spread evenly over ten regions passes its limit; by counters it does not", async () => {
+    const { code, out } = await sluice(
+      "simulate",
+      "--attack",
+      "even-spread",
+      "--regions",
+      "10",
+      "--windows",
+      "2",
+      "--json",
+    );
+    expect(code).toBe(0);
+    const report = JSON.parse(out);
+    const [denials, counters] = report.attack.runs;
+    expect(denials.plan.mode).toBe("denials");
+    expect(denials.admittedOverLimit).toBeGreaterThan(1.7);
+    expect(denials.windows.every(({ denied }: { denied: number }) => denied === 0)).toBe(true);
+    expect(counters.plan.mode).toBe("counters");
+    expect(counters.admittedOverLimit).toBeLessThan(1.1);
+    expect(report.admittedOverLimit).toBe(counters.admittedOverLimit);
+    expect(denials.advice.map(({ rule }: { rule: string }) => rule)).toContain("denials-see-no-even-spread");
+  });
+
+  test.each([
+    { signal: "SIGINT", exitCode: 130 },
+    { signal: "SIGTERM", exitCode: 143 },
+  ] as const)("says first that it takes long, and on $signal ends with what it has", async ({ signal, exitCode }) => {
+    const { child, ended } = start(["simulate", "--limit", "100000", "--windows", "100", "--json"]);
+    let err = "";
+    child.stderr?.on("data", (chunk) => {
+      err += chunk;
+      if (!child.killed && err.includes("this plan takes about")) child.kill(signal);
+    });
+    const { code, out } = await ended;
+    expect(err).toMatch(/^this plan takes about (\d+ minutes|\d+ hours): some [\d,]+ events, .*Ctrl-C/m);
+    expect(code).toBe(exitCode);
+    const report = JSON.parse(out);
+    expect(report).toMatchObject({ partial: true, problem: null, convergenceMs: null });
+    expect(report.windows[0].asked).toBeGreaterThan(0);
+  });
+});
+
+describe("bad input", () => {
+  const FILES: Readonly<Record<string, string>> = {
+    "misspelt.yaml": "limt: 5\n",
+    "broken.yaml": "limit: [1, 2\n",
+    "list.yaml": "- 1\n- 2\n",
+    "empty.yaml": "",
+    "twice.yaml": "limit: 1\nlimit: 2\n",
+    "alias.yaml": "a: &a [x]\nlimit: *a\n",
+    "value.yaml": "limit: {a: 1}\n",
+    "huge.yaml": `# ${"x".repeat(70_000)}\nlimit: 5\n`,
+  };
+  beforeAll(() => {
+    for (const [name, text] of Object.entries(FILES)) fileWith(name, text);
+  });
+
+  test.each([
+    { args: "--limit abc", says: 'error: --limit must be an integer from 1 to 10000000; got "abc"' },
+    { args: "--limit 1e3", says: 'got "1e3"', hint: 'write "1e3" in plain digits, such as 1000' },
+    { args: "--limit 0", says: 'from 1 to 10000000; got "0"' },
+    { args: "--limit", says: "--limit must be an integer from 1 to 10000000; got nothing" },
+    { args: "--limit --json", says: '--limit must be an integer from 1 to 10000000; got "--json"' },
+    { args: "--regions 101", says: '--regions must be an integer from 1 to 100; got "101"' },
+    { args: "--regions 2.5", says: '--regions must be an integer from 1 to 100; got "2.5"' },
+    { args: "--processes -1", says: '--processes must be an integer from 1 to 100; got "-1"' },
+    { args: "--duration 5parsecs", says: '--duration must be from 1s to 30d; got "5parsecs"', hint: '"10s", "5m"' },
+    { args: "--duration 999", says: '--duration must be from 1s to 30d; got "999"' },
+    { args: "--load NaN", says: '--load must be a number from 0.01 to 100; got "NaN"' },
+    { args: "--load Infinity", says: '--load must be a number from 0.01 to 100; got "Infinity"' },
+    {
+      args: "--shape evne",
+      says: '--shape must be one of even, one, burst, steady; got "evne"',
+      hint: "did you mean even?",
+    },
+    {
+      args: "--mode counter",
+      says: '--mode must be one of counters, denials, both; got "counter"',
+      hint: "did you mean counters?",
+    },
+    { args: "--flush 2s", says: '--flush must be from 5ms to 1s; got "2s"' },
+    { args: "--publish 2m", says: '--publish must be from 100ms to --global-min (60000ms); got "2m"' },
+    { args: "--import 1ms", says: '--import must be from 100ms to --global-min; got "1ms"' },
+    { args: "--floor 2", says: '--floor must be a number from 0 to 1, or auto; got "2"' },
+    { args: "--faults origni", says: "--faults must be a list of none, all", hint: "did you mean origin?" },
+    {
+      args: "--faults global --regions 1",
+      says: '--faults must be without global faults where there is one region; got "global"',
+    },
+    { args: "--windows 0", says: '--windows must be an integer from 1 to 10000; got "0"' },
+    { args: "--seed 4294967296", says: '--seed must be an integer from 0 to 4294967295; got "4294967296"' },
+    { args: "--attack flood", says: '--attack must be one of none, even-spread; got "flood"' },
+    { args: "--attack even-spread --regions 1", says: "--regions must be 2 or more with --attack even-spread; got 1" },
+    { args: "--attack even-spread --shape one", says: '--shape must be even with --attack even-spread; got "one"' },
+    { args: "--regions 100 --processes 100", says: "--processes must be at most 10 with 100 regions" },
+    {
+      args: "--limit 10000000 --windows 10",
+      says: "at most 20000000 requests (load × limit × windows), not 200000000; got 10000000",
+    },
+    { args: "--regoins 3", says: "unknown option '--regoins'", hint: "Did you mean --regions?" },
+    { args: "plan.yaml", says: "too many arguments for 'simulate'", hint: "--help" },
+    {
+      args: "--html {}/none/plan.html",
+      says: "--html must be a file that can be written",
+      hint: "a folder that exists",
+    },
+    { args: "--html {}", says: "--html must be a file that can be written" },
+    { args: "--file {}/none.yaml", says: "--file must be a file that can be read", hint: "YAML" },
+    { args: "--file {}", says: "--file must be a file that can be read" },
+    { args: "--file {}/misspelt.yaml", says: 'has a key that is not known: "limt"', hint: "did you mean limit?" },
+    { args: "--file {}/broken.yaml", says: "broken.yaml is not YAML" },
+    { args: "--file {}/list.yaml", says: "must be a map of names to values; got [1,2]" },
+    { args: "--file {}/empty.yaml", says: "must be a map of names to values; got null" },
+    { args: "--file {}/twice.yaml", says: "twice.yaml is not YAML: Map keys must be unique" },
+    { args: "--file {}/alias.yaml", says: "alias.yaml" },
+    { args: "--file {}/value.yaml", says: 'value.yaml must be an integer from 1 to 10000000; got {"a":1}' },
+    { args: "--file {}/huge.yaml", says: "--file must be a file of at most 65536 bytes" },
+  ])("simulate $args: says what is wrong, ends with 2 and prints no result", async ({ args, says, hint = "" }) => {
+    const { code, out, err } = await sluice("simulate", ...args.replaceAll("{}", folder).split(" "));
+    expect(err.replaceAll(folder, "{}")).toContain(says);
+    expect(err).toMatch(/^error: .+\nhint: .+\n$/);
+    expect(err.split("\nhint: ")[1]).toContain(hint);
+    expect(out).toBe("");
+    expect(code).toBe(2);
+  });
+
+  test.each([
+    { args: [], says: "a command is missing", hint: "simulate" },
+    { args: ["simualte"], says: "unknown command 'simualte'", hint: "Did you mean simulate?" },
+  ])("sluice $args: says what is wrong, and ends with 2", async ({ args, says, hint }) => {
+    const { code, out, err } = await sluice(...args);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(`error: ${says}`);
+    expect(err).toContain(hint);
+  });
+});
+
+describe("docs/planner.md", () => {
+  const page = readFileSync(join(root, "docs", "planner.md"), "utf8");
+
+  test("has every flag of the help in its table, word for word, and no other", async () => {
+    const { out } = await sluice("simulate", "--help");
+    const inPage = [...page.matchAll(/^\| `(--[^`]+)` +\| (.*?) +\| (.*?) +\| (.*?) +\|$/gm)].map(
+      ([, flag, means, rule, initial]) => `${flag} ${means}${rule === "" ? "" : ` (${rule}; default ${initial})`}`,
+    );
+    expect(inPage).toEqual(entriesOf(out));
+  });
+});
+
+/** The flags of a help text, each with what it says on one line. */
+function entriesOf(help: string): string[] {
+  const entries: string[] = [];
+  for (const line of help.slice(help.indexOf("Options:")).split("\n").slice(1)) {
+    if (/^ {2}-/.test(line)) entries.push(line.trim().replace(/ {2,}/, " "));
+    else if (line.trim() !== "") entries.push(`${entries.pop()} ${line.trim()}`);
+  }
+  return entries.filter((entry) => entry.startsWith("--"));
+}
+
+/** The tags left open at the end of a page, or the first that closes what was not open. */
+function openTags(page: string): string[] {
+  const open: string[] = [];
+  for (const [, slash, name = "", rest = ""] of page.matchAll(
+    /<(\/?)([a-z0-9]+)((?:\s+[a-zA-Z0-9-]+="[^"<>]*")*\s*\/?)>/g,
+  )) {
+    if (rest.endsWith("/")) continue;
+    if (slash === "") open.push(name);
+    else if (open.pop() !== name) return [`</${name}>`];
+  }
+  const text = page.replaceAll(/<\/?[a-z0-9]+(?:\s+[a-zA-Z0-9-]+="[^"<>]*")*\s*\/?>|<!doctype html>/g, "");
+  return /[<>]/.test(text) ? ["a stray < or >"] : open;
+}
