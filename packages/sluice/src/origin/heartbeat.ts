@@ -1,15 +1,17 @@
 /**
  * The heartbeat: how a process notices that its origin restarted, was flushed, or went back to an older state.
  *
- * One cell of its own with two components, raised in turn, a little higher each time. The answer to a raise shows the sum
- * of both: if the one that was confirmed the time before is missing or lower, so may be everything else. A third, the anchor,
- * is raised once and expected ever after: no later message carries it, so a repeated beat that arrives after a loss cannot
- * make the sum look whole. Entries in a raise that is sent anyway, and no read.
+ * One cell of its own with several components, raised in turn, each time higher than all before. A raise lifts the cell's sum by
+ * exactly what its component rises: an answer that shows less has lost something, and so may everything else have.
+ *
+ * A beat that the network repeats after a loss brings its own component back, and what was sent with it. To hide a loss, all
+ * of the last `COMPONENTS - 1` beats would have to be repeated after it and before the next. An entry in a raise that is
+ * sent anyway, and no read.
  */
 import type { OriginCount, Raise } from "./origin.ts";
 
-/** The anchor is a multiple of this, raised after every loss; beats stay below it for a year and a half of flushes. */
-const ANCHOR_UNIT = 2 ** 30;
+/** Fifteen beats are three quarters of a second of flushes: longer than repeated messages are under way together. */
+const COMPONENTS = 16;
 
 /** The cell outlives pauses of this length; after a longer one, everything is replayed once for nothing. */
 const LIFE_MS = 600_000;
@@ -17,39 +19,34 @@ const LIFE_MS = 600_000;
 export class Heartbeat {
   readonly #incarnation: string;
   #beats = 0;
-  /** The component that was confirmed last. */
-  #confirmed: { readonly writer: string; readonly total: number } = { writer: "a", total: 0 };
-
-  /** The number of the anchor, and whether the origin has confirmed it. */
-  #anchor = 1;
-  #isAnchored = false;
+  /** The component that is raised next: the same one until it is confirmed. */
+  #turn = 0;
+  /** What each component was confirmed to hold at the most, and the cell's sum as last answered. */
+  readonly #confirmed: number[] = Array<number>(COMPONENTS).fill(0);
+  #sum = 0;
 
   constructor(incarnation: string) {
     this.#incarnation = incarnation;
   }
 
-  /** The next beat: of the component that was not confirmed last. Its key cannot be one of a limit: those begin with a digit. */
+  /** The next beat. Its key cannot be one of a limit: those begin with a digit. */
   next(wallMs: number): Raise {
     this.#beats++;
-    return this.#raise(this.#confirmed.writer === "a" ? "b" : "a", this.#beats, wallMs);
+    return {
+      key: `heartbeat:${this.#incarnation}`,
+      sequence: 0,
+      writer: String(this.#turn),
+      total: this.#beats,
+      expiresAtMs: Math.floor(wallMs) + LIFE_MS,
+    };
   }
 
-  /** The anchor, to be sent before the beat of the same call until one was answered. */
-  anchor(wallMs: number): Raise[] {
-    return this.#isAnchored ? [] : [this.#raise("anchor", this.#anchor * ANCHOR_UNIT, wallMs)];
-  }
-
-  #raise(writer: string, total: number, wallMs: number): Raise {
-    const expiresAtMs = Math.floor(wallMs) + LIFE_MS;
-    return { key: `heartbeat:${this.#incarnation}`, sequence: 0, writer, total, expiresAtMs };
-  }
-
-  /** Whether the answer to a beat (sent behind what `anchor` gave) shows that the origin has lost something it had confirmed. */
-  hasLost({ writer, total }: Raise, answer: OriginCount): boolean {
-    const isLost = answer.sum < total + this.#confirmed.total + this.#anchor * ANCHOR_UNIT;
-    this.#confirmed = { writer, total };
-    this.#isAnchored = !isLost;
-    if (isLost) this.#anchor++;
+  /** Whether the answer to a beat shows that the origin has lost something it had confirmed. */
+  hasLost({ total }: Raise, answer: OriginCount): boolean {
+    const isLost = answer.sum < this.#sum + total - this.#confirmed[this.#turn]!;
+    this.#sum = answer.sum;
+    this.#confirmed[this.#turn] = total;
+    this.#turn = (this.#turn + 1) % COMPONENTS;
     return isLost;
   }
 }

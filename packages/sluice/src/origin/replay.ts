@@ -132,7 +132,7 @@ export class Replay {
     this.#sent += orphans.length + entries.length;
     this.hurried.clear();
     // The beat goes last: a state of the origin that has it has all that was confirmed with it.
-    const raises = [...orphans, ...entries.map(({ raise }) => raise), ...this.#heartbeat.anchor(wallMs), beat];
+    const raises = [...orphans, ...entries.map(({ raise }) => raise), beat];
     const answers = await this.#calls.raise(raises, FLUSH_DEADLINE_MS);
     if (answers === null) {
       for (const { raise } of entries) this.#tell(raise, beganMs, null);

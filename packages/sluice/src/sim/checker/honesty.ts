@@ -5,7 +5,7 @@
  * The one figure that cannot be told to the unit is `degraded`: a decision without a record is flagged degraded for want of
  * room, and a history does not show whether a read was missing as well.
  */
-import type { DecisionEvent } from "../../core/trace.ts";
+import type { DecisionEvent, OriginEvent } from "../../core/trace.ts";
 import type { Gauges, HistoryLine, WorldEvent } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
 import type { CheckerPart, Problem } from "./part.ts";
@@ -32,6 +32,8 @@ const COUNTS: readonly Count[] = [
 
 export class Honesty implements CheckerPart {
   readonly #deeds = new Map<string, Deeds>();
+  /** The last read of each key that came to an end, monotonic clock. */
+  readonly #reads = new Map<string, { readonly beganMs: number; readonly settledMs: number }>();
   #options: WorldOptions | undefined;
 
   check({ process, event }: HistoryLine): Problem {
@@ -54,6 +56,8 @@ export class Honesty implements CheckerPart {
       case "inflate":
         this.#of(process).denialsInflated++;
         return undefined;
+      case "read":
+        return this.#single(process, event);
       case "answer":
         return memoryOnly(event);
       case "gauges":
@@ -74,6 +78,16 @@ export class Honesty implements CheckerPart {
     }
     if (event.originCalls === event.originMessages) return undefined;
     return `honesty: ${event.originCalls} calls to the origin are reported, ${event.originMessages} were made`;
+  }
+
+  /** 16. One read of a key at a time, whoever waits for it. */
+  #single(process: string, { key, beganMs, monoMs }: OriginEvent): Problem {
+    const name = `${process} ${key}`;
+    const last = this.#reads.get(name);
+    this.#reads.set(name, { beganMs, settledMs: monoMs });
+    // The two cells of one read are told one after the other.
+    if (last === undefined || beganMs === last.beganMs || beganMs >= last.settledMs) return undefined;
+    return `bounds: a read of ${key} began while another was under way`;
   }
 
   #of(process: string): Deeds {

@@ -73,6 +73,8 @@ export class Join implements CheckerPart {
     this.compared++;
     const { others, foreign } = event;
     const heard = this.#at(process, event);
+    // A peek makes no slot, and one that was swept while it waited is not made again: what was read is in its answer alone.
+    if (event.cost === 0 && event.own + others + foreign === 0) heard.sure = 0;
     if (others < heard.sure || others > heard.possible) {
       return `join: others ${others}, the messages say ${heard.sure} to ${heard.possible}`;
     }
