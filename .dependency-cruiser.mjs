@@ -29,7 +29,8 @@ const drivers = {
     "^(node:)?sqlite$|^(better-sqlite3|libsql|@libsql/.*)$|node_modules/(better-sqlite3|libsql|@libsql|@types/better-sqlite3)/",
 };
 
-const adapters = `/(${Object.keys(drivers).join("|")})-[^/]+[.]ts$`;
+/** What adapters share is theirs (sql-*.ts), and only they load it. */
+const adapters = `/(${[...Object.keys(drivers), "sql"].join("|")})-[^/]+[.]ts$`;
 const external = ["npm", "npm-dev", "npm-peer", "npm-optional", "npm-bundled", "npm-no-pkg", "npm-unknown", "core"];
 
 export default {

@@ -5,8 +5,11 @@ import { luaText } from "../../scripts/lua-text.ts";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
+    mysql: "src/limiter/mysql-store.ts",
+    postgres: "src/limiter/postgres-store.ts",
     redis: "src/limiter/redis-store.ts",
     sim: "src/sim/index.ts",
+    sqlite: "src/limiter/sqlite-store.ts",
   },
   format: "esm",
   platform: "node",

@@ -1,7 +1,6 @@
 /** More than one Redis: a master with a replica and a Sentinel, a three-node Cluster, and one that speaks TLS. */
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { removeFolder, temporaryFolder } from "./child-processes.ts";
+import { makeCertificate } from "./certificate.ts";
+import { removeFolder } from "./child-processes.ts";
 import { freePort } from "./free-port.ts";
 import { poll } from "./poll.ts";
 import { RedisServer } from "./redis-server.ts";
@@ -99,24 +98,14 @@ export interface Encrypted {
 
 /** A Redis with a TLS port, and a certificate made for it now. */
 export async function startEncrypted(): Promise<Encrypted> {
-  const folder = temporaryFolder();
-  const [key, cert] = [`${folder}/key.pem`, `${folder}/cert.pem`];
-  const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
-  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
-  execFileSync(
-    "openssl",
-    ["req", "-x509", ...curve, "-nodes", "-days", "2", "-keyout", key, "-out", cert, ...subject],
-    {
-      stdio: "ignore",
-    },
-  );
+  const { folder, keyFile, certFile, ca } = makeCertificate();
   const port = await freePort();
   const server = await RedisServer.start({
     config: [
       ["tls-port", port],
-      ["tls-cert-file", cert],
-      ["tls-key-file", key],
-      ["tls-ca-cert-file", cert],
+      ["tls-cert-file", certFile],
+      ["tls-key-file", keyFile],
+      ["tls-ca-cert-file", certFile],
       ["tls-auth-clients", "no"],
     ],
   });
@@ -124,5 +113,5 @@ export async function startEncrypted(): Promise<Encrypted> {
     await server.stop();
     removeFolder(folder);
   };
-  return { server, port, ca: readFileSync(cert, "utf8"), stop };
+  return { server, port, ca, stop };
 }

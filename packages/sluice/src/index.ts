@@ -8,7 +8,15 @@ export type { BatchDecision, Decision, Reason, Source } from "./engine/decision.
 export type { WhenFull } from "./engine/engine.ts";
 export type { CellInspection, Inspection } from "./engine/inspection.ts";
 export type { Key } from "./engine/key.ts";
-export type { CounterRow, Counters, DenialRow, Denials, ImportedCell, ImportPage } from "./global/counters.ts";
+export type {
+  CounterRow,
+  Counters,
+  CountersHealth,
+  DenialRow,
+  Denials,
+  ImportedCell,
+  ImportPage,
+} from "./global/counters.ts";
 export type { GlobalMode } from "./global/global-layer.ts";
 export { Limiter, type Rule, type RuleOptions, type RuleRequest } from "./limiter/limiter.ts";
 export {

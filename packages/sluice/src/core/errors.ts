@@ -36,6 +36,10 @@ export const ERRORS = {
   RL_REDIS_PREFIX_INVALID: "a string of up to 128 characters of well-formed Unicode, without { and }",
   RL_REDIS_OPTION_INVALID:
     "as Redis knows it: username and password texts, database an integer from 0 to 65535 (0 in a Cluster), tls true, false or an object, timeouts from 10 to 60000 ms",
+  RL_SQL_ADDRESS_INVALID:
+    'exactly one of: a url "mysql://…" or "postgres://…" without parameters; a host; a pool; for SQLite, a path or a database',
+  RL_SQL_OPTION_INVALID:
+    "as the database knows it: user, password and database texts, tls true, false or an object, timeouts from 10 to 60000 ms, migrate true or false, tablePrefix 1 to 32 of a-z, 0-9 and _",
   RL_TRACE_INVALID: "a function",
   RL_CLOSED: "open; it decides no more after close()",
 } as const;

@@ -57,7 +57,11 @@ function keyNamed(identifier: string, durationMs: number = MINUTE_MS, namespace 
   return { workspace, namespace, identifier, durationMs: durationMs as DurationMs };
 }
 
-export function countersConformance(name: string, makeCounters: () => Promise<CountersUnderTest>): void {
+export function countersConformance(
+  name: string,
+  makeCounters: () => Promise<CountersUnderTest>,
+  { propertyRuns = 30 }: { readonly propertyRuns?: number } = {},
+): void {
   async function setUp() {
     const under = await makeCounters();
     const expiresAtMs = Math.ceil(under.nowMs()) + LONG_MS;
@@ -127,7 +131,7 @@ export function countersConformance(name: string, makeCounters: () => Promise<Co
           await right.counters.publish(region, [right.row(identifier, count)]);
         for (const region of ["eu", "us", "sa"]) expect(await right.seen(region)).toEqual(await left.seen(region));
       });
-      await fc.assert(property, { numRuns: 30 });
+      await fc.assert(property, { numRuns: propertyRuns });
     });
 
     test("windows and durations of one identifier are cells of their own", async () => {

@@ -55,6 +55,24 @@ export interface Counters {
   readonly denials: Denials;
   /** Lets go of connections. */
   close(): Promise<void>;
+  /** For stores that are somewhere else. */
+  health?(): CountersHealth;
+}
+
+/** What a store that is somewhere else did, and what went wrong with it so far. */
+export interface CountersHealth {
+  /** Whether its schema was found to be as this release needs it. */
+  readonly isReady: boolean;
+  readonly statements: number;
+  /** Statements that were sent again, because another one was in their way or their connection was gone. */
+  readonly retries: number;
+  /** Rows that the store does not take: set aside until they expire. */
+  readonly quarantined: number;
+  /** Rows that were read and cannot be. */
+  readonly junk: number;
+  /** What failed, by kind. */
+  readonly failures: Readonly<Record<string, number>>;
+  readonly lastFailure: { readonly kind: string; readonly message: string } | null;
 }
 
 export interface Denials {

@@ -9,7 +9,7 @@ import { type Pending, withDeadline } from "../core/deadline.ts";
 import type { Trace } from "../core/trace.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Ledger } from "../engine/ledger.ts";
-import type { Counters } from "./counters.ts";
+import type { Counters, CountersHealth } from "./counters.ts";
 import { DenialChannel } from "./denial-channel.ts";
 import { publishFloor } from "./floor.ts";
 import { Import } from "./import.ts";
@@ -93,6 +93,11 @@ export class GlobalLayer {
   get floor(): number {
     const { floor, errorBudget } = this.#options;
     return floor ?? publishFloor(this.import.regionsLive, errorBudget);
+  }
+
+  /** What the store counted, if it is somewhere else. */
+  get health(): CountersHealth | null {
+    return this.#counters.health?.() ?? null;
   }
 
   start(): void {

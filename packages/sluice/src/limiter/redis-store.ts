@@ -1,10 +1,9 @@
 /** `sluice/redis`: the origin on Redis, on the real clock, timers and randomness. */
-import type { Environment } from "../core/clock.ts";
 import type { Origin } from "../origin/origin.ts";
 import { REDIS_OPTIONS, type RedisOptions, readRedisOptions } from "../origin/redis-options.ts";
 import { RedisOrigin } from "../origin/redis-origin.ts";
 import { checkKnown } from "./known.ts";
-import { systemClock, systemRandom, systemTimers } from "./system.ts";
+import { SYSTEM } from "./system.ts";
 
 export type { RedisFailureKind } from "../origin/redis-failure.ts";
 export type {
@@ -14,8 +13,6 @@ export type {
   RedisSentinels,
   RedisTls,
 } from "../origin/redis-options.ts";
-
-const SYSTEM: Environment = { clock: systemClock, timers: systemTimers, random: systemRandom };
 
 /**
  * The counter store of a region, on Redis or Valkey. It connects by itself and keeps trying: a Redis that is away does not stop

@@ -1,5 +1,6 @@
 /** What a limiter did and holds: the numbers that metrics export. */
 import type { LatencySummary } from "../core/latency.ts";
+import type { CountersHealth } from "../global/counters.ts";
 import type { GlobalLayer } from "../global/global-layer.ts";
 import type { OriginHealth } from "../origin/origin.ts";
 import type { RegionalLayer } from "../origin/regional-layer.ts";
@@ -78,6 +79,8 @@ export interface GlobalStats {
   /** Keys that have risen since they were last published. */
   readonly unpublished: number;
   readonly denials: { readonly emitted: number; readonly dropped: number; readonly inflated: number };
+  /** What the store's driver counted; null for one in this process's memory. */
+  readonly store: CountersHealth | null;
 }
 
 export function readStats({ engine, regional, global, ledger }: Stack): Stats {
@@ -134,5 +137,6 @@ function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
     roundsFailed: failed,
     unpublished,
     denials: { emitted, dropped, inflated },
+    store: layer.health,
   };
 }

@@ -1,5 +1,5 @@
 /** The real clock, timers and randomness: the only file of the library that touches them. */
-import type { Clock, Random, Timers } from "../core/clock.ts";
+import type { Clock, Environment, Random, Timers } from "../core/clock.ts";
 
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
@@ -30,3 +30,6 @@ export const systemRandom: Random = {
     return block[used++]!;
   },
 };
+
+/** All three, for stores that run by themselves. */
+export const SYSTEM: Environment = { clock: systemClock, timers: systemTimers, random: systemRandom };

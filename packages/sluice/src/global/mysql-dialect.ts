@@ -1,0 +1,28 @@
+/** What MySQL 8 and MariaDB 10.5 and later have in common. */
+import { listed, type SqlDialect } from "./sql-dialect.ts";
+
+// Without a time zone: NOW() is ambiguous for an hour a year where there is summer time.
+const NOW_MS = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)";
+
+export const MYSQL: SqlDialect = {
+  name: "mysql",
+  nowMs: NOW_MS,
+  integer: "SIGNED",
+  types: {
+    hash: "BINARY(16)",
+    // Not a text: its collations without padding have different names in MySQL and MariaDB.
+    region: "VARBINARY(256)",
+    part: "VARCHAR(1024) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+  },
+  tableEnd: "ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
+  indexes: "within",
+  source: listed,
+  onConflict: (_key, set) => `ON DUPLICATE KEY UPDATE ${set}`,
+  // Assignments are made from left to right: the count comes last, because the others compare with the old one. VALUES() is
+  // the one form that MySQL and MariaDB share.
+  rise: () =>
+    `ON DUPLICATE KEY UPDATE changed_at = IF(VALUES(count) > count, ${NOW_MS}, changed_at),
+      expires_at = GREATEST(expires_at, VALUES(expires_at)), count = GREATEST(count, VALUES(count))`,
+  deleteExpired: (table, rowsMax) =>
+    `DELETE FROM ${table} WHERE expires_at <= CAST(? AS SIGNED) ORDER BY expires_at LIMIT ${rowsMax}`,
+};

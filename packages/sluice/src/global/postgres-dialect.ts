@@ -1,0 +1,34 @@
+/** PostgreSQL 12 and later. */
+import { riseOnConflict, type SqlDialect } from "./sql-dialect.ts";
+import type { SqlValue } from "./sql-link.ts";
+import { type StoredRow, valuesOf } from "./sql-row.ts";
+
+// The moment itself, not the beginning of the transaction: a row that waited for a lock has changed after it.
+const NOW_MS = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+/** The types of a row's columns, in order. */
+const ARRAYS = ["bytea", "bigint", "text", "bigint", "bigint", "text", "text", "text", "bigint"];
+
+/** Rows as one array a column: one text for any number of them. */
+function unnested(rows: readonly StoredRow[], more: string | null) {
+  const columns: (string | number | Uint8Array)[][] = ARRAYS.map(() => []);
+  for (const row of rows) for (const [i, value] of valuesOf(row).entries()) columns[i]!.push(value);
+  const arrays = ARRAYS.map((type) => `?::${type}[]`).join(", ");
+  const text = `SELECT u.*${more === null ? "" : `, ${more}`} FROM unnest(${arrays}) AS u`;
+  return { text, values: columns as readonly SqlValue[] };
+}
+
+export const POSTGRES: SqlDialect = {
+  name: "postgres",
+  nowMs: NOW_MS,
+  integer: "BIGINT",
+  types: { hash: "BYTEA", region: 'TEXT COLLATE "C"', part: "TEXT" },
+  tableEnd: "",
+  indexes: "beside",
+  source: unnested,
+  onConflict: (key, set) => `ON CONFLICT (${key}) DO UPDATE SET ${set}`,
+  rise: (table) => riseOnConflict(table, NOW_MS, "GREATEST"),
+  deleteExpired: (table, rowsMax) =>
+    `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM ${table} WHERE expires_at <= CAST(? AS BIGINT) ORDER BY expires_at LIMIT ${rowsMax}
+      FOR UPDATE SKIP LOCKED))`,
+};

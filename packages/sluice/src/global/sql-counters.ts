@@ -1,0 +1,273 @@
+/**
+ * Global counters on SQL: what the port asks for, as statements, whatever the database.
+ *
+ * Invariant: nothing here lowers a count. Every statement is re-sendable, so one whose fate is unknown is simply sent again,
+ * here (a deadlock, a lock, a lost connection) or by the next round.
+ *
+ * A row that the server does not take is found by halving, and set aside until it expires; its neighbours go through. The
+ * rhythm, deadlines of whole rounds and what to publish are the global layer's.
+ */
+import type { Environment } from "../core/clock.ts";
+import type { CounterRow, Counters, CountersHealth, DenialRow, Denials, ImportedCell, ImportPage } from "./counters.ts";
+import { nextCursor, readCursor, type SqlHead } from "./sql-cursor.ts";
+import type { SqlDialect } from "./sql-dialect.ts";
+import { BROKEN, PASSING, SqlFailure } from "./sql-failure.ts";
+import type { SqlAnswer, SqlLink, SqlSide, Statement } from "./sql-link.ts";
+import { ensureSchema } from "./sql-migration.ts";
+import { Quarantine } from "./sql-quarantine.ts";
+import { compareRows, escapeText, integerOf, keyOfRow, type StoredRow, storedRow } from "./sql-row.ts";
+import { type Tables, tablesOf } from "./sql-schema.ts";
+import { SqlStatements } from "./sql-statements.ts";
+
+export interface SqlCountersSettings {
+  readonly tablePrefix: string;
+  /** Whether missing tables are made at the start. */
+  readonly migrate: boolean;
+  /** For how long a change is read again: one that was begun before another may be seen after it. */
+  readonly overlapMs: number;
+}
+
+/** Rows of one statement: long ones, of 6 kB each at most, still fit the smallest packet a server is set to (4 MB). */
+const ROWS_MAX = 512;
+/** A region is heard of this often at least; it counts as live for a minute. */
+const REGISTER_MS = 10_000;
+/** A schema that will not do is looked at again after this. */
+const RECHECK_MS = 2_000;
+const RETRIES_MAX = 6;
+const RETRY_MS = 5;
+
+/** A kind of rows, and how they are written. */
+interface Writing {
+  statementOf(rows: readonly StoredRow[]): Statement;
+  /** Which of two rows of one cell is sent. */
+  isBetter(row: StoredRow, than: StoredRow): boolean;
+  readonly quarantine: Quarantine;
+}
+
+export class SqlCounters implements Counters {
+  readonly denials: Denials;
+  readonly #link: SqlLink;
+  readonly #dialect: SqlDialect;
+  readonly #settings: SqlCountersSettings;
+  readonly #environment: Environment;
+  readonly #tables: Tables;
+  readonly #statements: SqlStatements;
+  readonly #counting: Writing;
+  readonly #denying: Writing;
+  readonly #failures = new Map<string, number>();
+  /** When each region was last registered from here, on the monotonic clock. */
+  readonly #registeredMs = new Map<string, number>();
+  /** This process, as the holder of a turn. */
+  readonly #holder: string;
+  #ready: Promise<void> | null = null;
+  #isReady = false;
+  #recheckMs = 0;
+  #sent = 0;
+  #retries = 0;
+  #junk = 0;
+  #lastFailure: SqlFailure | null = null;
+  #isClosed = false;
+
+  constructor(link: SqlLink, dialect: SqlDialect, settings: SqlCountersSettings, environment: Environment) {
+    this.#link = link;
+    this.#dialect = dialect;
+    this.#settings = settings;
+    this.#environment = environment;
+    this.#tables = tablesOf(settings.tablePrefix);
+    const statements = new SqlStatements(dialect, this.#tables);
+    this.#statements = statements;
+    this.#counting = {
+      statementOf: (rows) => statements.raise(rows),
+      isBetter: (row, than) => row.amount > than.amount,
+      quarantine: new Quarantine(),
+    };
+    // The first denial stays.
+    this.#denying = {
+      statementOf: (rows) => statements.deny(rows),
+      isBetter: () => false,
+      quarantine: new Quarantine(),
+    };
+    const { random } = environment;
+    this.#holder = Array.from({ length: 4 }, () => random.uint32().toString(16).padStart(8, "0")).join("");
+    this.denials = {
+      write: (region, rows) => this.#deny(region, rows),
+      active: (nowMs) => this.#activeDenials(nowMs),
+    };
+  }
+
+  async publish(region: string, rows: readonly CounterRow[]): Promise<void> {
+    const { monoMs } = this.#environment.clock;
+    const stored = rows.map((row) => storedRow(region, row, row.count));
+    await this.#write(stored, this.#counting);
+    const registeredMs = this.#registeredMs.get(region);
+    if (registeredMs !== undefined && monoMs() - registeredMs < REGISTER_MS) return;
+    await this.#run("write", this.#statements.register(escapeText(region)));
+    this.#registeredMs.set(region, monoMs());
+  }
+
+  async read(region: string, cursor: string | null): Promise<ImportPage> {
+    const { hasReplica } = this.#link;
+    const name = escapeText(region);
+    const [row = {}] = (await this.#run("read", this.#statements.head(name))).rows;
+    const head: SqlHead = { changedMs: integerOf(row["changed_at"]), nowMs: integerOf(row["now_ms"]) };
+    const since = readCursor(cursor);
+    const next = nextCursor(since, head, { overlapMs: this.#settings.overlapMs, hasReplica });
+    const regionsLive = 1 + integerOf(row["others_live"]);
+    if (since !== null && head.changedMs === since.sinceMs) return { cells: [], cursor: next, regionsLive };
+    const { rows } = await this.#run("read", this.#statements.cells(name, since?.sinceMs ?? null));
+    const cells: ImportedCell[] = [];
+    for (const cell of rows) {
+      const key = keyOfRow(cell);
+      const [sequence, total, own] = [cell["sequence"], cell["total"], cell["own"]].map(integerOf) as [
+        number,
+        number,
+        number,
+      ];
+      if (key === null || Number.isNaN(sequence + total + own)) this.#junk++;
+      else cells.push({ key, sequence, foreign: total - own, own });
+    }
+    return { cells, cursor: next, regionsLive };
+  }
+
+  async cleanUp(nowMs: number, rowsMax: number): Promise<number> {
+    let holder: unknown;
+    for (const statement of this.#statements.turn(this.#holder)) {
+      holder = (await this.#run("write", statement)).rows[0]?.["holder"];
+    }
+    if (holder !== this.#holder) return 0;
+    let deleted = 0;
+    for (const table of ["counters", "denials"] as const) {
+      if (deleted >= rowsMax) break;
+      deleted += (await this.#run("write", this.#statements.deleteExpired(table, nowMs, rowsMax - deleted))).affected;
+    }
+    await this.#run("write", this.#statements.forgetRegions());
+    return deleted;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#link.close();
+  }
+
+  health(): CountersHealth {
+    const last = this.#lastFailure;
+    return {
+      isReady: this.#isReady,
+      statements: this.#sent,
+      retries: this.#retries,
+      quarantined: this.#counting.quarantine.size + this.#denying.quarantine.size,
+      junk: this.#junk,
+      failures: Object.fromEntries(this.#failures),
+      lastFailure: last === null ? null : { kind: last.kind, message: last.message },
+    };
+  }
+
+  #deny(region: string, rows: readonly DenialRow[]): Promise<void> {
+    const stored = rows.map((row) => storedRow(region, row, row.limit));
+    return this.#write(stored, this.#denying);
+  }
+
+  async #activeDenials(nowMs: number): Promise<readonly DenialRow[]> {
+    const { rows } = await this.#run("read", this.#statements.denials(Math.floor(nowMs)));
+    return rows.flatMap((row) => {
+      const key = keyOfRow(row);
+      const [sequence, limit, expiresAtMs] = [row["sequence"], row["limit_count"], row["expires_at"]].map(integerOf);
+      if (key !== null && !Number.isNaN(sequence! + limit! + expiresAtMs!))
+        return [{ key, sequence: sequence!, limit: limit!, expiresAtMs: expiresAtMs! }];
+      this.#junk++;
+      return [];
+    });
+  }
+
+  /** Sends rows in the order of the primary key, in chunks. */
+  async #write(rows: readonly StoredRow[], writing: Writing): Promise<void> {
+    const { quarantine, isBetter } = writing;
+    quarantine.sweep(this.#environment.clock.wallMs());
+    const due = distinct(
+      rows.filter((row) => !quarantine.holds(row)),
+      isBetter,
+    );
+    for (let at = 0; at < due.length; at += ROWS_MAX) await this.#send(due.slice(at, at + ROWS_MAX), writing);
+  }
+
+  async #send(rows: readonly StoredRow[], writing: Writing): Promise<void> {
+    try {
+      await this.#run("write", writing.statementOf(rows));
+    } catch (error) {
+      if (!(error instanceof SqlFailure) || error.kind !== "refused") throw error;
+      if (rows.length === 1) {
+        writing.quarantine.add(rows[0]!);
+        return;
+      }
+      const half = rows.length >> 1;
+      await this.#send(rows.slice(0, half), writing);
+      await this.#send(rows.slice(half), writing);
+    }
+  }
+
+  /** Runs a statement, again if it was in the way of another or its connection is gone. */
+  async #run(side: SqlSide, statement: Statement): Promise<SqlAnswer> {
+    for (let tries = 0; ; tries++) {
+      try {
+        if (this.#isClosed) throw new SqlFailure("connection", "closed");
+        await this.#prepare();
+        this.#sent++;
+        return await this.#link.run(side, statement);
+      } catch (error) {
+        const failure = error instanceof SqlFailure ? error : new SqlFailure("other", String(error));
+        this.#count(failure);
+        const { kind } = failure;
+        // Whoever dropped the tables may have meant it; whether they are wanted again is asked for anew.
+        if (kind === "schema") this.#ready = null;
+        const isWorth = PASSING.has(kind) ? tries < RETRIES_MAX : BROKEN.has(kind) && kind !== "timeout" && tries === 0;
+        if (!isWorth || this.#isClosed) throw failure;
+        this.#retries++;
+        await this.#pause(tries);
+      }
+    }
+  }
+
+  /** Looks at the schema once; again after a while if it will not do. */
+  #prepare(): Promise<void> {
+    const { clock } = this.#environment;
+    if (this.#ready !== null && (this.#isReady || clock.monoMs() < this.#recheckMs)) return this.#ready;
+    this.#isReady = false;
+    this.#recheckMs = clock.monoMs() + RECHECK_MS;
+    const { migrate } = this.#settings;
+    const ready = ensureSchema(this.#link, this.#dialect, this.#tables, migrate).then(() => {
+      this.#isReady = true;
+    });
+    // A server that is away is no answer: the next statement asks again.
+    ready.catch((error: unknown) => {
+      if (error instanceof SqlFailure && error.kind !== "schema") this.#ready = null;
+    });
+    this.#ready = ready;
+    return ready;
+  }
+
+  #pause(tries: number): Promise<void> {
+    const { timers, random } = this.#environment;
+    const delayMs = RETRY_MS * 2 ** tries * (0.5 + random.uint32() / 2 ** 32);
+    return new Promise((resolve) => {
+      timers.set(resolve, delayMs);
+    });
+  }
+
+  #count(failure: SqlFailure): void {
+    this.#failures.set(failure.kind, (this.#failures.get(failure.kind) ?? 0) + 1);
+    this.#lastFailure = failure;
+  }
+}
+
+/** One row a cell, the best of them; in the order of the primary key. */
+function distinct(rows: readonly StoredRow[], isBetter: Writing["isBetter"]): readonly StoredRow[] {
+  const sorted = [...rows].sort(compareRows);
+  const kept: StoredRow[] = [];
+  for (const row of sorted) {
+    const last = kept.at(-1);
+    if (last === undefined || compareRows(last, row) !== 0) kept.push(row);
+    else if (isBetter(row, last)) kept[kept.length - 1] = row;
+  }
+  return kept;
+}

@@ -1,0 +1,54 @@
+/**
+ * What the three databases say differently. Everything else is said once, in sql-statements.ts and sql-schema.ts.
+ */
+import type { Statement } from "./sql-link.ts";
+import { type StoredRow, valuesOf } from "./sql-row.ts";
+
+export interface SqlDialect {
+  readonly name: "mysql" | "postgres" | "sqlite";
+  /** Milliseconds since the Unix epoch by the server's clock, as an expression. */
+  readonly nowMs: string;
+  /** The type that a bound integer is cast to, so that an index serves. */
+  readonly integer: string;
+  /** Types of columns. */
+  readonly types: {
+    /** Exactly 16 bytes. */
+    readonly hash: string;
+    /** A region's name, compared byte by byte. */
+    readonly region: string;
+    /** A part of a key: to be read, not compared. */
+    readonly part: string;
+  };
+  /** What follows the closing bracket of a table. */
+  readonly tableEnd: string;
+  /** Indexes are made beside their table, or within it. */
+  readonly indexes: "beside" | "within";
+  /** What follows `INSERT INTO t (…)`: the rows, each with one more column that holds this expression, if any. */
+  source(rows: readonly StoredRow[], more: string | null): Statement;
+  /** What follows that, where a row with this key is there already. */
+  onConflict(key: string, set: string): string;
+  /** The same for counts: the larger stays, and a row that does not rise is left alone. */
+  rise(table: string): string;
+  /** Deletes up to `rowsMax` rows that have expired at the moment that is bound. */
+  deleteExpired(table: string, rowsMax: number): string;
+}
+
+/**
+ * Rows as a list of values. The last one is repeated until there are 2^n: a repeated row changes nothing, and a server sees only
+ * ten texts to prepare. PostgreSQL refuses a row that meets itself, and has a way of its own.
+ */
+export function listed(rows: readonly StoredRow[], more: string | null): Statement {
+  const padded = [...rows];
+  while ((padded.length & (padded.length - 1)) !== 0) padded.push(padded.at(-1)!);
+  const marks = Array.from(valuesOf(padded[0]!), () => "?").join(", ");
+  const row = `(${marks}${more === null ? "" : `, ${more}`})`;
+  return { text: `VALUES ${padded.map(() => row).join(", ")}`, values: padded.flatMap(valuesOf) };
+}
+
+/** `rise` where there is an `excluded` row, with the name of the function that takes the larger. */
+export function riseOnConflict(table: string, nowMs: string, larger: "GREATEST" | "MAX"): string {
+  return `ON CONFLICT (key_hash, sequence, region) DO UPDATE SET count = ${larger}(${table}.count, excluded.count),
+    expires_at = ${larger}(${table}.expires_at, excluded.expires_at),
+    changed_at = CASE WHEN excluded.count > ${table}.count THEN ${nowMs} ELSE ${table}.changed_at END
+    WHERE excluded.count > ${table}.count OR excluded.expires_at > ${table}.expires_at`;
+}

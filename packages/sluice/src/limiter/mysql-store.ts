@@ -1,0 +1,31 @@
+/** `sluice/mysql`: the global counters on MySQL or MariaDB. */
+import type { Counters } from "../global/counters.ts";
+import { MYSQL } from "../global/mysql-dialect.ts";
+import { MYSQL_SCHEME, type MysqlPool, mysqlPool } from "../global/mysql-pool.ts";
+import type { MigrationReport } from "../global/sql-migration.ts";
+import type { SqlOptions } from "../global/sql-options.ts";
+import { migrateSql, type SqlServer, sqlCounters } from "./sql-store.ts";
+
+export type { MysqlConnection, MysqlPool } from "../global/mysql-pool.ts";
+export type { SqlFailureKind } from "../global/sql-failure.ts";
+export type { MigrationReport } from "../global/sql-migration.ts";
+export type { SqlPlace, SqlTls } from "../global/sql-options.ts";
+
+export type MysqlOptions = SqlOptions<MysqlPool>;
+
+const SERVER: SqlServer<MysqlPool> = { dialect: MYSQL, scheme: MYSQL_SCHEME, pool: mysqlPool };
+
+/**
+ * The counter store of all regions, on MySQL or MariaDB. It connects by itself and keeps trying: a database that is away does not stop
+ * a process from starting. Missing tables are made at the first use, unless `migrate` is false.
+ *
+ * @throws SluiceError if the options are not legal.
+ */
+export function mysqlCounters(options: MysqlOptions): Counters {
+  return sqlCounters(SERVER, options);
+}
+
+/** Makes the tables, or brings them up to date. Rejects with what was wrong; it can be called again. */
+export function migrateMysql(options: MysqlOptions): Promise<MigrationReport> {
+  return migrateSql(SERVER, options);
+}

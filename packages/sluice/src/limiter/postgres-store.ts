@@ -1,0 +1,31 @@
+/** `sluice/postgres`: the global counters on PostgreSQL. */
+import type { Counters } from "../global/counters.ts";
+import { POSTGRES } from "../global/postgres-dialect.ts";
+import { POSTGRES_SCHEME, type PostgresPool, postgresPool } from "../global/postgres-pool.ts";
+import type { MigrationReport } from "../global/sql-migration.ts";
+import type { SqlOptions } from "../global/sql-options.ts";
+import { migrateSql, type SqlServer, sqlCounters } from "./sql-store.ts";
+
+export type { PostgresClient, PostgresPool } from "../global/postgres-pool.ts";
+export type { SqlFailureKind } from "../global/sql-failure.ts";
+export type { MigrationReport } from "../global/sql-migration.ts";
+export type { SqlPlace, SqlTls } from "../global/sql-options.ts";
+
+export type PostgresOptions = SqlOptions<PostgresPool>;
+
+const SERVER: SqlServer<PostgresPool> = { dialect: POSTGRES, scheme: POSTGRES_SCHEME, pool: postgresPool };
+
+/**
+ * The counter store of all regions, on PostgreSQL. It connects by itself and keeps trying: a database that is away does not stop
+ * a process from starting. Missing tables are made at the first use, unless `migrate` is false.
+ *
+ * @throws SluiceError if the options are not legal.
+ */
+export function postgresCounters(options: PostgresOptions): Counters {
+  return sqlCounters(SERVER, options);
+}
+
+/** Makes the tables, or brings them up to date. Rejects with what was wrong; it can be called again. */
+export function migratePostgres(options: PostgresOptions): Promise<MigrationReport> {
+  return migrateSql(SERVER, options);
+}

@@ -1,0 +1,46 @@
+/** `sluice/sqlite`: the global counters in a SQLite file, for several processes of one machine. */
+import type { Counters } from "../global/counters.ts";
+import { SqlCounters } from "../global/sql-counters.ts";
+import { type MigrationReport, migrate } from "../global/sql-migration.ts";
+import { tablesOf } from "../global/sql-schema.ts";
+import { SQLITE } from "../global/sqlite-dialect.ts";
+import { SqliteLink } from "../global/sqlite-link.ts";
+import {
+  readSqliteOptions,
+  SQLITE_OPTIONS,
+  type SqliteOptions,
+  type SqliteSettings,
+} from "../global/sqlite-options.ts";
+import { checkKnown } from "./known.ts";
+import { SYSTEM } from "./system.ts";
+
+export type { SqlFailureKind } from "../global/sql-failure.ts";
+export type { MigrationReport } from "../global/sql-migration.ts";
+export type { SqliteDatabase } from "../global/sqlite-link.ts";
+export type { SqliteOptions } from "../global/sqlite-options.ts";
+
+/**
+ * A counter store in a SQLite file: through node:sqlite, or where Node has none, the package libsql.
+ *
+ * @throws SluiceError if the options are not legal.
+ */
+export function sqliteCounters(options: SqliteOptions): Counters {
+  const settings = read(options);
+  return new SqlCounters(new SqliteLink(settings.place), SQLITE, settings, SYSTEM);
+}
+
+/** Makes the tables, or brings them up to date. Rejects with what was wrong. */
+export async function migrateSqlite(options: SqliteOptions): Promise<MigrationReport> {
+  const { place, tablePrefix } = read(options);
+  const link = new SqliteLink(place);
+  try {
+    return await migrate(link, SQLITE, tablesOf(tablePrefix));
+  } finally {
+    await link.close();
+  }
+}
+
+function read(options: SqliteOptions): SqliteSettings {
+  checkKnown(options, SQLITE_OPTIONS);
+  return readSqliteOptions(options);
+}

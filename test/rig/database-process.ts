@@ -1,0 +1,111 @@
+/**
+ * A database server of a test's own: on a private port, in a temporary folder, gone at the end.
+ *
+ * MariaDB and PostgreSQL refuse to run as root: started by root, they run as the user of their package. Killed, it can be started
+ * again on the same port with what its folder holds; frozen, it answers nothing, and its connections stay open.
+ */
+import { type ChildProcess, execFileSync } from "node:child_process";
+import { chownSync, readFileSync } from "node:fs";
+import { end, removeFolder, start, temporaryFolder } from "./child-processes.ts";
+import { freePort } from "./free-port.ts";
+import { poll } from "./poll.ts";
+
+export interface DatabaseProgram {
+  /** The user that it runs as if the tests run as root. */
+  readonly user: string;
+  /** What prepares its folder, and what runs it: a command and its words. */
+  prepare(folder: string): readonly string[];
+  run(folder: string, port: number): readonly string[];
+  /** Resolves if it answers. */
+  ping(port: number): Promise<unknown>;
+}
+
+export class DatabaseProcess {
+  readonly port: number;
+  readonly folder: string;
+  readonly #program: DatabaseProgram;
+  #child: ChildProcess | undefined;
+  #output = "";
+
+  private constructor(program: DatabaseProgram, port: number) {
+    this.#program = program;
+    this.port = port;
+    this.folder = temporaryFolder();
+  }
+
+  static async start(program: DatabaseProgram): Promise<DatabaseProcess> {
+    const server = new DatabaseProcess(program, await freePort());
+    const [command, ...words] = program.prepare(server.folder);
+    const user = identityOf(program.user);
+    if (user !== null) chownSync(server.folder, user.uid, user.gid);
+    execFileSync(command!, words, { stdio: "pipe", cwd: server.folder, ...user });
+    await server.begin();
+    return server;
+  }
+
+  /** Starts it, again if need be, and waits until it answers. */
+  async begin(): Promise<void> {
+    const [command, ...words] = this.#program.run(this.folder, this.port);
+    const user = identityOf(this.#program.user);
+    const child = start(command!, words, { stdio: ["ignore", "pipe", "pipe"], cwd: this.folder, ...user });
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => this.#heard(chunk));
+    await poll(
+      `${command} on port ${this.port}`,
+      async () => {
+        if (child.exitCode !== null) throw new Error(`${command} ended: ${this.#output}`);
+        await this.#program.ping(this.port);
+        return true;
+      },
+      30_000,
+    );
+  }
+
+  /** SIGKILL: nothing is saved that was not. */
+  async kill(): Promise<void> {
+    // A frozen PostgreSQL has children that would outlive it.
+    this.thaw();
+    if (this.#child !== undefined) await end(this.#child, "SIGKILL");
+  }
+
+  freeze(): void {
+    this.#signal("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#signal("SIGCONT");
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    removeFolder(this.folder);
+  }
+
+  /** To the server and its children, which answer for it. */
+  #signal(signal: NodeJS.Signals): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined || this.#child?.exitCode !== null) return;
+    for (const one of [pid, ...childrenOf(pid)]) {
+      try {
+        process.kill(one, signal);
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+  }
+
+  #heard(chunk: Buffer): void {
+    this.#output = (this.#output + chunk.toString()).slice(-4_000);
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return children === "" ? [] : children.split(" ").map(Number);
+}
+
+function identityOf(name: string): { readonly uid: number; readonly gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  const id = (flag: string) => Number(execFileSync("id", [flag, name], { encoding: "utf8" }));
+  return { uid: id("-u"), gid: id("-g") };
+}

@@ -1,0 +1,73 @@
+/** A real MariaDB of a test's own, with a database and a user that may do everything. */
+import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
+import { DatabaseProcess, type DatabaseProgram } from "./database-process.ts";
+import { debianBinary } from "./debian-binary.ts";
+
+const PACKAGE = "mariadb-server";
+const server = () => debianBinary({ names: ["mariadbd", "mysqld"], package: PACKAGE });
+const installer = () => debianBinary({ names: ["mariadb-install-db", "mysql_install_db"], package: PACKAGE });
+
+function program(flags: readonly string[]): DatabaseProgram {
+  return {
+    user: "mysql",
+    prepare: (folder) => [
+      installer(),
+      "--no-defaults",
+      `--datadir=${folder}/data`,
+      "--skip-test-db",
+      "--auth-root-authentication-method=normal",
+    ],
+    run: (folder, port) => [
+      server(),
+      "--no-defaults",
+      `--datadir=${folder}/data`,
+      `--socket=${folder}/socket`,
+      `--pid-file=${folder}/pid`,
+      `--port=${port}`,
+      "--bind-address=127.0.0.1",
+      "--skip-name-resolve",
+      "--innodb-buffer-pool-size=64M",
+      "--innodb-flush-log-at-trx-commit=0",
+      ...flags,
+    ],
+    ping: async (port) => {
+      const connection = await createConnection({ host: "127.0.0.1", port, user: "root" });
+      await connection.end();
+    },
+  };
+}
+
+export class MariadbServer {
+  readonly process: DatabaseProcess;
+  readonly #root: Connection;
+
+  private constructor(process: DatabaseProcess, root: Connection) {
+    this.process = process;
+    this.#root = root;
+  }
+
+  static async start(flags: readonly string[] = []): Promise<MariadbServer> {
+    const process = await DatabaseProcess.start(program(flags));
+    const root = await createConnection({ host: "127.0.0.1", port: process.port, user: "root" });
+    const started = new MariadbServer(process, root);
+    await started.ask("CREATE DATABASE sluice");
+    await started.ask("USE sluice");
+    return started;
+  }
+
+  /** As the user who may do everything; through another port if there is something in between. */
+  url(port: number = this.process.port, user = "root"): string {
+    return `mysql://${user}@127.0.0.1:${port}/sluice`;
+  }
+
+  /** One statement, on a connection of the rig's own. */
+  async ask(sql: string): Promise<readonly RowDataPacket[]> {
+    const [rows] = await this.#root.query<RowDataPacket[]>(sql);
+    return rows;
+  }
+
+  async stop(): Promise<void> {
+    this.#root.destroy();
+    await this.process.stop();
+  }
+}

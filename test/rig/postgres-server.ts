@@ -1,0 +1,80 @@
+/** A real PostgreSQL of a test's own, with a database and a user that may do everything. */
+import { Client } from "pg";
+import type { Certificate } from "./certificate.ts";
+import { DatabaseProcess, type DatabaseProgram } from "./database-process.ts";
+import { debianBinary } from "./debian-binary.ts";
+
+const binary = (name: string) =>
+  debianBinary({ names: [name], package: "postgresql", versionsIn: "/usr/lib/postgresql" });
+
+function program(flags: readonly string[], tls: Pick<Certificate, "keyFile" | "certFile"> | null): DatabaseProgram {
+  const encrypted = tls === null ? [] : ["ssl=on", `ssl_cert_file=${tls.certFile}`, "ssl_key_file=../key.pem"];
+  const settings = ["listen_addresses=127.0.0.1", "fsync=off", "shared_buffers=32MB", ...encrypted, ...flags];
+  // It reads no key that others may read.
+  const copyKey = tls === null ? "" : `&& install -m 600 ${tls.keyFile} key.pem`;
+  return {
+    user: "postgres",
+    prepare: () => [
+      "sh",
+      "-c",
+      `${binary("initdb")} --pgdata=data --username=root --auth=trust --encoding=UTF8 --locale=C --no-sync ${copyKey}`,
+    ],
+    run: (folder, port) => [
+      binary("postgres"),
+      "-D",
+      `${folder}/data`,
+      "-p",
+      String(port),
+      "-k",
+      folder,
+      ...settings.flatMap((setting) => ["-c", setting]),
+    ],
+    ping: async (port) => {
+      const client = new Client(addressOf(port, "postgres"));
+      await client.connect();
+      await client.end();
+    },
+  };
+}
+
+function addressOf(port: number, database: string) {
+  return { host: "127.0.0.1", port, user: "root", database };
+}
+
+export class PostgresServer {
+  readonly process: DatabaseProcess;
+  readonly #root: Client;
+
+  private constructor(process: DatabaseProcess, root: Client) {
+    this.process = process;
+    this.#root = root;
+  }
+
+  static async start(
+    flags: readonly string[] = [],
+    tls: Pick<Certificate, "keyFile" | "certFile"> | null = null,
+  ): Promise<PostgresServer> {
+    const process = await DatabaseProcess.start(program(flags, tls));
+    const root = new Client(addressOf(process.port, "postgres"));
+    // It is killed in the end, and says so.
+    root.on("error", () => {});
+    await root.connect();
+    return new PostgresServer(process, root);
+  }
+
+  /** As the user who may do everything; through another port if there is something in between. */
+  url(port: number = this.process.port, user = "root"): string {
+    return `postgres://${user}@127.0.0.1:${port}/postgres`;
+  }
+
+  /** One statement, on a connection of the rig's own. */
+  async ask(sql: string): Promise<readonly Record<string, unknown>[]> {
+    const { rows } = await this.#root.query<Record<string, unknown>>(sql);
+    return rows;
+  }
+
+  async stop(): Promise<void> {
+    await this.#root.end().catch(() => undefined);
+    await this.process.stop();
+  }
+}

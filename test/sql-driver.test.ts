@@ -1,0 +1,288 @@
+/** What the three drivers do beside the port: schema, rights, failures, addresses. */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { CounterRow, Counters } from "sluice";
+import { type MysqlOptions, migrateMysql, mysqlCounters } from "sluice/mysql";
+import { migratePostgres, type PostgresOptions, postgresCounters } from "sluice/postgres";
+import { migrateSqlite, sqliteCounters } from "sluice/sqlite";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { makeCertificate } from "./rig/certificate.ts";
+import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
+import { MariadbServer } from "./rig/mariadb-server.ts";
+import { poll } from "./rig/poll.ts";
+import { PostgresServer } from "./rig/postgres-server.ts";
+
+const folder = temporaryFolder();
+const { ca, certFile, keyFile, folder: certificates } = makeCertificate();
+let mariadb: MariadbServer;
+let postgres: PostgresServer;
+const open: Counters[] = [];
+
+beforeAll(async () => {
+  mariadb = await MariadbServer.start([`--ssl-cert=${certFile}`, `--ssl-key=${keyFile}`]);
+  postgres = await PostgresServer.start([], { certFile, keyFile });
+  for (const server of [mariadb, postgres]) {
+    await server.ask(server === mariadb ? "CREATE USER modest@'%'" : "CREATE USER modest");
+  }
+});
+
+afterEach(async () => {
+  for (const counters of open.splice(0)) await counters.close();
+});
+
+afterAll(async () => {
+  await mariadb.stop();
+  await postgres.stop();
+  for (const one of [folder, certificates]) removeFolder(one);
+});
+
+/** Prefixes that nobody else uses. */
+const newPrefix = () => `p${randomUUID().slice(0, 8)}_`;
+
+/** A database and how to use it: as the one who may everything, or as the modest user. */
+interface Kind {
+  readonly name: string;
+  make(tablePrefix: string, as?: "root" | "modest", more?: object): Counters;
+  migrate(tablePrefix: string): Promise<unknown>;
+  ask(sql: string): Promise<unknown>;
+}
+
+const mysqlAt = (as = "root", more: object = {}): MysqlOptions => ({
+  host: "127.0.0.1",
+  port: mariadb.process.port,
+  user: as,
+  database: "sluice",
+  ...more,
+});
+const postgresAt = (as = "root", more: object = {}): PostgresOptions => ({
+  host: "127.0.0.1",
+  port: postgres.process.port,
+  user: as,
+  database: "postgres",
+  ...more,
+});
+const path = join(folder, "counters.db");
+
+const SERVERS: readonly Kind[] = [
+  {
+    name: "mariadb",
+    make: (tablePrefix, as, more) => opened(mysqlCounters({ ...mysqlAt(as, more), tablePrefix })),
+    migrate: (tablePrefix) => migrateMysql({ ...mysqlAt(), tablePrefix }),
+    ask: (sql) => mariadb.ask(sql),
+  },
+  {
+    name: "postgres",
+    make: (tablePrefix, as, more) => opened(postgresCounters({ ...postgresAt(as, more), tablePrefix })),
+    migrate: (tablePrefix) => migratePostgres({ ...postgresAt(), tablePrefix }),
+    ask: (sql) => postgres.ask(sql),
+  },
+];
+const KINDS: readonly Kind[] = [
+  ...SERVERS,
+  {
+    name: "sqlite",
+    make: (tablePrefix, _as, more) => opened(sqliteCounters({ path, tablePrefix, ...more })),
+    migrate: (tablePrefix) => migrateSqlite({ path, tablePrefix }),
+    ask: async (sql) => {
+      const { SqliteLink } = await import("../packages/sluice/src/global/sqlite-link.ts");
+      const link = new SqliteLink({ path });
+      const answer = await link.run("write", { text: sql, values: [] });
+      await link.close();
+      return answer.rows;
+    },
+  },
+];
+
+function opened(counters: Counters): Counters {
+  open.push(counters);
+  return counters;
+}
+
+function row(identifier: string, count: number, sequence = 7): CounterRow {
+  const key = { workspace: "w", namespace: "n", identifier, durationMs: 60_000 as never };
+  return { key, sequence, count, expiresAtMs: Date.now() + 3_600_000 };
+}
+
+async function seen(counters: Counters): Promise<Record<string, number>> {
+  const { cells } = await counters.read("elsewhere", null);
+  return Object.fromEntries(cells.map(({ key, foreign }) => [key.identifier, foreign]));
+}
+
+describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
+  test("the migrations are applied once, and then there is nothing to do", async () => {
+    const prefix = newPrefix();
+    expect(await migrate(prefix)).toEqual({ from: 0, to: 1 });
+    expect(await migrate(prefix)).toEqual({ from: 1, to: 1 });
+  });
+
+  test("several that start at once on an empty database all get to work", async () => {
+    const prefix = newPrefix();
+    const all = Array.from({ length: 4 }, () => make(prefix));
+    await Promise.all(all.map((counters, i) => counters.publish(`r${i}`, [row("a", 2)])));
+    expect(await seen(all[0]!)).toEqual({ a: 8 });
+  });
+
+  test("missing tables are told as such where they must not be made", async () => {
+    const counters = make(newPrefix(), "root", { migrate: false });
+    await expect(counters.publish("eu", [])).rejects.toMatchObject({
+      kind: "schema",
+      message: expect.stringContaining("version 0, and 1 is needed"),
+    });
+    expect(counters.health!()).toMatchObject({ isReady: false, lastFailure: { kind: "schema" } });
+  });
+
+  test("a newer schema that breaks stops an older program, one that adds does not", async () => {
+    const prefix = newPrefix();
+    await migrate(prefix);
+    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (2, 0, 0)`);
+    await make(prefix).publish("eu", [row("a", 1)]);
+    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (3, 1, 0)`);
+    await expect(make(prefix).publish("eu", [row("a", 2)])).rejects.toMatchObject({
+      kind: "schema",
+      message: expect.stringContaining("use a newer release"),
+    });
+    await expect(migrate(prefix)).rejects.toMatchObject({ kind: "schema" });
+  });
+
+  test("the readable parts can be read, and a count that nobody could have written is refused", async () => {
+    const prefix = newPrefix();
+    await make(prefix).publish("eu", [row("user_42", 5)]);
+    expect(await ask(`SELECT workspace, namespace, identifier FROM ${prefix}counters`)).toEqual([
+      expect.objectContaining({ workspace: "w", namespace: "n", identifier: "user_42" }),
+    ]);
+    await expect(ask(`UPDATE ${prefix}counters SET count = -1`)).rejects.toThrow();
+    await expect(ask(`UPDATE ${prefix}counters SET count = 9007199254740992`)).rejects.toThrow();
+  });
+});
+
+describe.each(KINDS)("$name › counts", ({ make, ask }) => {
+  test("the largest count there can be, and sums beyond what a number holds, are exact or told as junk", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix);
+    await counters.publish("eu", [row("a", Number.MAX_SAFE_INTEGER), row("b", 1)]);
+    expect(await seen(counters)).toEqual({ a: Number.MAX_SAFE_INTEGER, b: 1 });
+    await counters.publish("us", [row("a", 2)]);
+    expect(await seen(counters)).toEqual({ b: 1 });
+    expect(counters.health!().junk).toBe(1);
+  });
+
+  test("a row that the server does not take is set aside, and its neighbours go through", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix);
+    const rows = Array.from({ length: 100 }, (_, i) => row(`k${i}`, i + 1));
+    await counters.publish("eu", [...rows, { ...row("poison", 5), count: -5 }]);
+    expect(Object.keys(await seen(counters))).toHaveLength(100);
+    expect(counters.health!()).toMatchObject({ quarantined: 1 });
+    const { refused } = counters.health!().failures;
+    await counters.publish("eu", [{ ...row("poison", 5), count: -5 }, row("later", 1)]);
+    expect(counters.health!().failures["refused"]).toBe(refused);
+    expect(await seen(counters)).toMatchObject({ later: 1 });
+  });
+
+  test("rows that vanished, and tables that were dropped, are written anew", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix);
+    await counters.publish("eu", [row("a", 5)]);
+    await ask(`DELETE FROM ${prefix}counters`);
+    await counters.publish("eu", [row("a", 5)]);
+    expect(await seen(counters)).toEqual({ a: 5 });
+    for (const table of ["counters", "schema"]) await ask(`DROP TABLE ${prefix}${table}`);
+    await expect(counters.publish("eu", [row("a", 6)])).rejects.toMatchObject({ kind: "schema" });
+    await counters.publish("eu", [row("a", 6)]);
+    expect(await seen(counters)).toEqual({ a: 6 });
+  });
+
+  test("an import that finds nothing new costs one statement", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix);
+    await counters.publish("eu", [row("a", 1)]);
+    let cursor: string | null = null;
+    await poll("settled", async () => {
+      const page = await counters.read("us", cursor);
+      cursor = page.cursor;
+      return page.cells.length === 0;
+    });
+    const before = counters.health!().statements;
+    for (let i = 0; i < 5; i++) cursor = (await counters.read("us", cursor)).cursor;
+    expect(counters.health!().statements - before).toBe(5);
+  });
+
+  test("one process at a time has the turn to clean up", async () => {
+    const prefix = newPrefix();
+    const [one, other] = [make(prefix), make(prefix)];
+    await one.publish(
+      "eu",
+      Array.from({ length: 4 }, (_, i) => row(`k${i}`, 1)),
+    );
+    const later = Date.now() + 7_200_000;
+    expect([await one.cleanUp(later, 3), await other.cleanUp(later, 3), await one.cleanUp(later, 3)]).toEqual([
+      3, 0, 1,
+    ]);
+  });
+});
+
+describe.each(SERVERS)("$name › rights", ({ name, make, migrate, ask }) => {
+  test("a user who may not create tables works on a migrated schema, and is told clearly on another", async () => {
+    const [ready, missing] = [newPrefix(), newPrefix()];
+    await migrate(ready);
+    // The lines of docs/operating.md.
+    const [where, whom] = name === "mariadb" ? ["sluice.*", "modest@'%'"] : ["ALL TABLES IN SCHEMA public", "modest"];
+    await ask(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${where} TO ${whom}`);
+    const counters = make(ready, "modest");
+    await counters.publish("eu", [row("a", 5)]);
+    expect(await seen(counters)).toEqual({ a: 5 });
+    expect(await counters.cleanUp(Date.now() + 7_200_000, 10)).toBe(1);
+    await expect(make(missing, "modest").publish("eu", [])).rejects.toMatchObject({
+      kind: "schema",
+      message: expect.stringContaining("may not make them"),
+    });
+  });
+
+  test("TLS serves, and a certificate that nobody vouches for is refused", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix, "root", { tls: { ca } });
+    await counters.publish("eu", [row("a", 5)]);
+    expect(await seen(counters)).toEqual({ a: 5 });
+    await expect(make(prefix, "root", { tls: true }).publish("eu", [])).rejects.toMatchObject({ kind: "tls" });
+  });
+
+  test.each([
+    ["nobody there", { port: 1 }, "connection"],
+    ["no such host", { host: "nowhere.invalid" }, "connection"],
+    ["no such user", { user: "nobody", password: "hunter2" }, "auth"],
+    ["no such database", { database: "nowhere" }, "auth"],
+  ])("%s is counted by kind, and shows no password", async (_, more, kind) => {
+    const counters = make(newPrefix(), "root", more);
+    const failure = await counters.publish("eu", []).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ kind });
+    expect(String((failure as Error).message)).not.toContain("hunter2");
+    expect(counters.health!().failures[kind]).toBeGreaterThan(0);
+  });
+});
+
+describe.each(SERVERS)("$name › a replica", ({ name, make, ask }) => {
+  test("imports are read there, and counts are written where they were; one that is behind is a lower bound", async () => {
+    const prefix = newPrefix();
+    const database = `copy_${prefix}`;
+    await ask(`CREATE DATABASE ${database}`);
+    const at = { ...(name === "mariadb" ? mysqlAt() : postgresAt()), database };
+    // A database of its own stands in for a replica that got as far as 3.
+    await make(prefix, "root", { database }).publish("eu", [row("a", 3)]);
+    const counters = make(prefix, "root", { read: at });
+    await counters.publish("eu", [row("a", 5)]);
+    expect(await seen(counters)).toEqual({ a: 3 });
+    expect(await seen(make(prefix))).toEqual({ a: 5 });
+    await expect(make(prefix, "root", { read: { ...at, port: 1 } }).read("eu", null)).rejects.toMatchObject({
+      kind: "connection",
+    });
+  });
+});
+
+describe("sqlite › files", () => {
+  test("a file that cannot be opened is told, and tried again", async () => {
+    const counters = opened(sqliteCounters({ path: join(folder, "nowhere", "x.db") }));
+    await expect(counters.publish("eu", [])).rejects.toMatchObject({ kind: "connection" });
+    expect(existsSync(join(folder, "nowhere"))).toBe(false);
+  });
+});
