@@ -45,7 +45,7 @@ export const READ_TIMEOUT_MAX_MS = 300;
 
 export const COMMANDS_PER_SECOND_MIN = 20;
 export const COMMANDS_PER_SECOND_MAX = 10_000_000;
-export const COMMANDS_PER_SECOND_DEFAULT = 20_000;
+export const COMMANDS_PER_SECOND_DEFAULT = 50_000;
 
 /** Publish and import: from ten times a second to as rarely as the shortest window they serve. */
 export const ROUND_MIN_MS = 100;

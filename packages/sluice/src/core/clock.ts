@@ -13,8 +13,8 @@ export interface Clock {
 }
 
 export interface Timers {
-  /** Calls back once, after at least `delayMs`. A pending timer must not keep a process alive. */
-  set(callback: () => void, delayMs: number): unknown;
+  /** Calls back once, after at least `delayMs`. A pending timer must not keep a process alive, unless that is asked for. */
+  set(callback: () => void, delayMs: number, keepsAlive?: boolean): unknown;
   clear(handle: unknown): void;
 }
 

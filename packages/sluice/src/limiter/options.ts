@@ -36,7 +36,7 @@ export interface LimiterOptions {
   readonly flushMs?: number | undefined;
   /** How long a request waits for the origin at most: 1 to 300 ms, default 300. */
   readonly readTimeoutMs?: number | undefined;
-  /** How many cells a second are replayed at most: 20 to 10,000,000, default 20,000. What is over waits. */
+  /** How many cells a second are replayed at most: 20 to 10,000,000, default 50,000. What is over waits. */
   readonly commandsPerSecond?: number | undefined;
   /** How often regional counts are published, and foreign ones imported: 100 ms to `globalDurationMin`, default 1000. */
   readonly publishMs?: number | undefined;

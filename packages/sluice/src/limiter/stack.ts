@@ -3,7 +3,7 @@
  *
  * Without an origin, a global layer or a trace the engine stays bare.
  */
-import type { Clock } from "../core/clock.ts";
+import type { Clock, Timers } from "../core/clock.ts";
 import { Engine } from "../engine/engine.ts";
 import { LayeredDecision } from "../engine/layered-decision.ts";
 import { Ledger } from "../engine/ledger.ts";
@@ -29,6 +29,7 @@ export class Stack {
   readonly #housekeeping: Housekeeping;
   readonly #closeTimeoutMs: number;
   readonly #clock: Clock;
+  readonly #timers: Timers;
 
   constructor(settings: Settings) {
     const { origin, global, trace, clock, timers, random } = settings;
@@ -36,6 +37,7 @@ export class Stack {
     this.#housekeeping = new Housekeeping(this.engine, timers);
     this.#closeTimeoutMs = settings.closeTimeoutMs;
     this.#clock = clock;
+    this.#timers = timers;
     if (origin === null && global === null && trace === null) return;
     const ledger = new Ledger(this.engine.table, random, { replays: origin !== null, publishes: global !== null });
     this.ledger = ledger;
@@ -73,9 +75,13 @@ export class Stack {
   async close(): Promise<CloseReport> {
     this.#housekeeping.stop();
     this.global?.stop();
+    if (this.regional === null && this.global === null) return { lost: 0 };
+    // Nothing else may hold the process when the origin is away: without this it would end in mid-close, as if all were well.
+    const hold = this.#timers.set(() => {}, 2 * this.#closeTimeoutMs + CLOSE_LEAST_MS, true);
     const endMs = this.#clock.monoMs() + this.#closeTimeoutMs;
     const lost = (await this.regional?.close(this.#closeTimeoutMs)) ?? 0;
     await this.global?.close(Math.max(CLOSE_LEAST_MS, endMs - this.#clock.monoMs()));
+    this.#timers.clear(hold);
     return { lost };
   }
 }

@@ -74,10 +74,13 @@ describe("system timers", () => {
     for (const one of [handle, handle, undefined]) expect(() => systemTimers.clear(one)).not.toThrow();
   });
 
-  test("a pending timer keeps no process alive", () => {
+  test("a pending timer keeps no process alive, unless that is asked for", () => {
     const handle = systemTimers.set(() => {}, 60_000) as NodeJS.Timeout;
     expect(handle.hasRef()).toBe(false);
     systemTimers.clear(handle);
+    const kept = systemTimers.set(() => {}, 60_000, true) as NodeJS.Timeout;
+    expect(kept.hasRef()).toBe(true);
+    systemTimers.clear(kept);
   });
 });
 

@@ -7,9 +7,9 @@ export const systemClock: Clock = {
 };
 
 export const systemTimers: Timers = {
-  set(callback, delayMs) {
+  set(callback, delayMs, keepsAlive = false) {
     const handle = setTimeout(callback, delayMs);
-    handle.unref();
+    if (!keepsAlive) handle.unref();
     return handle;
   },
   clear(handle) {

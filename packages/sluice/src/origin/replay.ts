@@ -188,17 +188,23 @@ export class Replay {
 
   /** What to send of these slots, cells nearest their limit first. */
   #entries(slots: Iterable<Slot>, wallMs: number, raisesMax: number): Entry[] {
-    const levels: Entry[][] = Array.from({ length: USE_LEVELS }, () => []);
+    // Slots first, entries only of those that the budget reaches: after an outage there are a hundred thousand of the former.
+    const levels: Slot[][] = Array.from({ length: USE_LEVELS }, () => []);
     for (const slot of slots) {
+      const use = this.#table.viewCurrent(slot) / this.#table.limitLow(slot);
+      levels[USE_LEVELS - 1 - Math.min(USE_LEVELS - 1, Math.floor(use * USE_LEVELS))]!.push(slot);
+    }
+    const entries: Entry[] = [];
+    for (const slot of levels.flat()) {
+      if (entries.length >= raisesMax) break;
       const name = this.#ledger.name(slot);
       if (name === undefined) continue;
       const found = this.#entriesOf(slot, name, wallMs);
       // Nothing left to send: the cells have expired, or were confirmed meanwhile.
       if (found.length === 0 && !this.#hasUnreplayed(slot)) this.#ledger.markReplayed(slot);
-      const use = this.#table.viewCurrent(slot) / this.#table.limitLow(slot);
-      levels[USE_LEVELS - 1 - Math.min(USE_LEVELS - 1, Math.floor(use * USE_LEVELS))]!.push(...found);
+      entries.push(...found);
     }
-    return levels.flat().slice(0, raisesMax);
+    return entries.slice(0, raisesMax);
   }
 
   #entriesOf(slot: Slot, name: SlotName, wallMs: number): Entry[] {

@@ -1,0 +1,113 @@
+/**
+ * A real process of a region: the built package, a load of its own, and a history of what it did, in the simulator's format.
+ *
+ * A line is in its file before anything that follows from it can happen, so that a process that is killed leaves the whole truth
+ * behind. SIGTERM ends it politely: exit code 0 says that nothing was lost, else it says how much.
+ *
+ * @typedef {object} WorkerOptions
+ * @property {string} name
+ * @property {string} history where its lines go
+ * @property {object} redis options of redisOrigin
+ * @property {number} wallOffsetMs wall time of this world, less the machine's monotonic time
+ * @property {{ identifiers: number, perSecond: number, limit: number, durationMs: number }} load
+ * @property {number} flushMs
+ */
+import { closeSync, openSync, writeSync } from "node:fs";
+import { Limiter } from "sluice";
+import { redisOrigin } from "sluice/redis";
+
+/** @type {WorkerOptions} */
+const options = JSON.parse(process.argv[2] ?? "{}");
+const { name, wallOffsetMs, load, flushMs } = options;
+const { identifiers, perSecond, limit, durationMs } = load;
+
+/** The same for all processes of the machine, and never going back. */
+const worldMs = () => wallOffsetMs + Number(process.hrtime.bigint()) / 1e6;
+
+const file = openSync(options.history, "a");
+/** @param {object} event */
+const tell = (event) => writeSync(file, `${JSON.stringify({ atMs: worldMs(), process: name, event })}\n`);
+
+tell({ kind: "begun", region: "r0" });
+const origin = redisOrigin(options.redis);
+let messages = 0;
+/** @type {import("sluice").Origin} */
+const counted = {
+  raise(raises) {
+    messages++;
+    return origin.raise(raises);
+  },
+  read(reads) {
+    messages++;
+    return origin.read(reads);
+  },
+  close: () => origin.close(),
+};
+const limiter = new Limiter({
+  origin: counted,
+  flushMs,
+  clock: { wallMs: () => Math.floor(worldMs()), monoMs: () => performance.now() },
+  trace: tell,
+});
+
+let isOn = true;
+let asked = 0;
+let errors = 0;
+const beganMs = performance.now();
+
+/** As many requests as are due by now, without waiting for their answers: callers do not wait for each other. */
+function ask() {
+  if (!isOn) return;
+  const due = Math.min(asked + 1_000, ((performance.now() - beganMs) / 1_000) * perSecond);
+  for (; asked < due; asked++) {
+    const request = { namespace: "api", identifier: `user_${asked % identifiers}`, limit, duration: durationMs };
+    limiter.limit(request).catch(() => {
+      errors++;
+    });
+  }
+  setTimeout(ask, 1);
+}
+
+async function stop() {
+  isOn = false;
+  const { lost } = await limiter.close();
+  tell(gauges());
+  tell({ kind: "stopped", lost, wallMs: Math.floor(worldMs()) });
+  closeSync(file);
+  if (lost > 0) console.error(`lost: ${lost}`);
+  process.exit(lost === 0 && errors === 0 ? 0 : 1);
+}
+
+/** What it counted of itself: the checker compares it with what it told. */
+function gauges() {
+  const { decisions, cells, origin: layer } = limiter.stats();
+  const { allowed, denied, unrecorded, degraded } = decisions;
+  return {
+    kind: "gauges",
+    allowed,
+    deniedLimit: denied.limit,
+    deniedCost: denied.cost,
+    deniedFull: denied.full,
+    deniedBatch: denied.batch,
+    unrecorded,
+    degraded,
+    cellsLive: cells.live,
+    cellsMax: cells.max,
+    unreplayed: layer?.unreplayed ?? 0,
+    unpublished: 0,
+    readsInFlight: layer?.readsInFlight ?? 0,
+    originCalls: (layer?.reads ?? 0) + (layer?.raises ?? 0),
+    originMessages: messages,
+    rowsPublished: 0,
+    cellsImported: 0,
+    denialsEmitted: 0,
+    denialsInflated: 0,
+    waiting: 0,
+  };
+}
+
+process.once("SIGTERM", () => void stop());
+
+if (origin.health?.().isConnected !== true) await new Promise((resolve) => origin.listen?.(resolve));
+ask();
+console.log("ready");

@@ -1,0 +1,169 @@
+/** Real worker processes (worker.mjs), and their history as one. */
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Checker, type HistoryLine, type WorldOptions } from "sluice/sim";
+import { end, removeFolder, start, temporaryFolder } from "./child-processes.ts";
+
+export interface WorkerLoad {
+  readonly identifiers: number;
+  readonly perSecond: number;
+  readonly limit: number;
+  readonly durationMs: number;
+}
+
+const PROGRAM = fileURLToPath(new URL("worker.mjs", import.meta.url));
+export const FLUSH_MS = 50;
+
+export class Worker {
+  readonly name: string;
+  readonly #child: ChildProcess;
+  readonly #ready: Promise<void>;
+  #errors = "";
+
+  constructor(name: string, child: ChildProcess) {
+    this.name = name;
+    this.#child = child;
+    child.stderr?.on("data", (chunk: Buffer) => {
+      this.#errors += chunk.toString();
+    });
+    this.#ready = new Promise((resolve, reject) => {
+      child.stdout?.once("data", () => resolve());
+      child.once("exit", () => reject(new Error(`${name} ended: ${this.#errors}`)));
+    });
+    // Whoever waits hears of it; where nobody does, an end is no surprise.
+    this.#ready.catch(() => {});
+  }
+
+  /** Resolves once it is connected and asks. */
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  kill(): Promise<void> {
+    return end(this.#child, "SIGKILL");
+  }
+
+  /** SIGTERM; what it said and its exit code. */
+  async stop(): Promise<{ readonly code: number | null; readonly said: string; readonly tookMs: number }> {
+    const beganMs = performance.now();
+    await end(this.#child, "SIGTERM");
+    return { code: this.#child.exitCode, said: this.#errors, tookMs: performance.now() - beganMs };
+  }
+}
+
+/** A region of real processes. */
+export class Workers {
+  readonly #folder = temporaryFolder();
+  readonly #names: string[] = [];
+  readonly #wallOffsetMs: number;
+  readonly #running = new Set<Worker>();
+
+  /** World time begins a little after the start of a window of this length. */
+  constructor(durationMs: number) {
+    const startMs = (Math.ceil(Date.now() / durationMs) + 1) * durationMs;
+    this.#wallOffsetMs = startMs - Number(process.hrtime.bigint()) / 1e6;
+  }
+
+  nowMs(): number {
+    return this.#wallOffsetMs + Number(process.hrtime.bigint()) / 1e6;
+  }
+
+  start(redis: object, load: WorkerLoad): Worker {
+    const name = `r0/p${this.#names.length}`;
+    const options = {
+      name,
+      redis,
+      load,
+      flushMs: FLUSH_MS,
+      wallOffsetMs: this.#wallOffsetMs,
+      history: this.#file(name),
+    };
+    this.#names.push(name);
+    const child = start(process.execPath, [PROGRAM, JSON.stringify(options)], { stdio: ["ignore", "pipe", "pipe"] });
+    const worker = new Worker(name, child);
+    this.#running.add(worker);
+    return worker;
+  }
+
+  /** What one of them, or all together, told; in the order of the machine's clock. A line that a kill cut off is no line. */
+  history(name?: string): HistoryLine[] {
+    const lines = (name === undefined ? this.#names : [name]).flatMap((one) =>
+      readFileSync(this.#file(one), "utf8")
+        .split("\n")
+        .slice(0, -1)
+        .map((text) => JSON.parse(text) as HistoryLine),
+    );
+    return lines.sort((a, b) => a.atMs - b.atMs);
+  }
+
+  async end(): Promise<void> {
+    for (const worker of this.#running) await worker.kill();
+    removeFolder(this.#folder);
+  }
+
+  #file(name: string): string {
+    return `${this.#folder}/${name.replace("/", "-")}.jsonl`;
+  }
+}
+
+/** What was accepted, by window and by writer. */
+export function acceptedOf(lines: readonly HistoryLine[], untilMs = Number.POSITIVE_INFINITY): Map<string, number> {
+  const totals = new Map<string, number>();
+  for (const { atMs, event } of lines) {
+    if (event.kind !== "decision" || !event.isCounted || atMs > untilMs) continue;
+    const cell = `${event.key} ${event.sequence} ${event.writer}`;
+    totals.set(cell, (totals.get(cell) ?? 0) + event.cost);
+  }
+  return totals;
+}
+
+/** The simulator's checker over what really happened. What an origin answered to a raise is what it stored. */
+export function check(lines: readonly HistoryLine[], load: WorkerLoad, processes: number): Checker {
+  const checker = new Checker();
+  const observe = (line: HistoryLine) => checker.observe(line);
+  observe({ atMs: lines[0]?.atMs ?? 0, process: "world", event: { kind: "setup", options: setup(load, processes) } });
+  for (const line of lines) {
+    const { event } = line;
+    observe(line);
+    if (event.kind !== "raise" || !event.isAnswered) continue;
+    const { key, sequence, writer, component } = event;
+    const expiresAtMs = (sequence + 2) * load.durationMs;
+    const stored = { kind: "stored", region: "r0", key, sequence, writer, total: component, expiresAtMs } as const;
+    observe({ atMs: line.atMs, process: "origin/r0", event: stored });
+  }
+  return checker;
+}
+
+/** One-way delay that a busy machine may add to a message: the bound on the excess grows with it. */
+const DELAY_MS = 50;
+
+function setup(load: WorkerLoad, processes: number): WorldOptions {
+  const { identifiers, durationMs, limit, perSecond } = load;
+  const key = { workspace: "default", namespace: "api", durationMs, limit };
+  return {
+    regions: 1,
+    processes,
+    safetyMs: 0,
+    keys: Array.from({ length: identifiers }, (_, i) => ({ ...key, identifier: `user_${i}` })),
+    traffic: { shape: "steady", perSecond: perSecond * processes, costMax: 1, batches: 0, peeks: 0 },
+    hasOrigin: true,
+    hasGlobal: false,
+    globalMode: "counters",
+    flushMs: FLUSH_MS,
+    readTimeoutMs: 300,
+    publishMs: 1_000,
+    importMs: 1_000,
+    floor: null,
+    globalMinDuration: 60_000,
+    cellsMax: 1_048_576,
+    whenFull: "allow",
+    originDelayMs: DELAY_MS,
+    globalDelayMs: 0,
+    timeoutMs: 1_000,
+    faults: [],
+    faultEveryMs: 0,
+    skewMaxMs: 0,
+    script: "none",
+  };
+}
