@@ -64,11 +64,19 @@ export class ManualTime {
     this.#monoMs += ms;
   }
 
+  /** What has to be over before time goes on: the answers of a real store. Undefined: nothing. */
+  waitFor: () => Promise<unknown> | undefined = () => undefined;
+
   /** Lets every promise settle that needs no time. */
-  settle(): Promise<void> {
-    return new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+  async settle(): Promise<void> {
+    for (;;) {
+      await new Promise<void>((resolve) => {
+        setImmediate(resolve);
+      });
+      const answers = this.waitFor();
+      if (answers === undefined) return;
+      await answers;
+    }
   }
 
   async advance(ms: number): Promise<void> {

@@ -1,5 +1,5 @@
 /** Limiters on time by hand and troubled stores: whole processes of one or more regions, as the specs speak of them. */
-import { type Decision, Limiter, type LimiterOptions, type LimitRequest } from "sluice";
+import { type Counters, type Decision, Limiter, type LimiterOptions, type LimitRequest } from "sluice";
 import { encodeKey } from "../packages/sluice/src/engine/key.ts";
 import { ManualTime } from "./manual-time.ts";
 import { SeededRandom } from "./seeded-random.ts";
@@ -21,8 +21,13 @@ export interface Process {
 export class Processes {
   readonly time: ManualTime = new ManualTime();
   readonly origin: TroubledOrigin = new TroubledOrigin(this.time);
-  readonly counters: TroubledCounters = new TroubledCounters(this.time);
+  readonly counters: TroubledCounters;
   readonly #random = new SeededRandom(42);
+
+  /** With global counters in memory, or on another store. */
+  constructor(store?: Counters) {
+    this.counters = new TroubledCounters(this.time, store);
+  }
 
   /** A process of a region, with the origin of this world. */
   start(options: LimiterOptions = {}): Process {

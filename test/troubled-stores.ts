@@ -36,12 +36,21 @@ function serverClock(time: ManualTime): { wallMs(): number } {
 class Line {
   trouble: Trouble = "none";
   #waiting: (() => void)[] = [];
+  /** What the store has been asked and has not answered. */
+  readonly #running = new Set<Promise<unknown>>();
+
+  /** Resolves once the store has answered everything; undefined if it has. */
+  idle(): Promise<unknown> | undefined {
+    return this.#running.size === 0 ? undefined : Promise.allSettled(this.#running);
+  }
 
   async call<T>(run: () => Promise<T>): Promise<T> {
     const { trouble } = this;
     if (trouble === "failing") throw new StoreAway("refused");
     if (trouble === "stalled") await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    const answer = await run();
+    const running = run();
+    this.#running.add(running);
+    const answer = await running.finally(() => this.#running.delete(running));
     if (trouble === "deaf") throw new StoreAway("no reply");
     return answer;
   }
@@ -154,8 +163,9 @@ export class TroubledCounters implements Counters {
   readonly #line = new Line();
   readonly #store: Counters;
 
-  constructor(time: ManualTime) {
-    this.#store = memoryCounters({ clock: serverClock(time) });
+  constructor(time: ManualTime, store: Counters = memoryCounters({ clock: serverClock(time) })) {
+    this.#store = store;
+    time.waitFor = () => this.#line.idle();
     this.denials = {
       write: (region, rows) => {
         this.denialWrites.push({ region, rows });

@@ -138,7 +138,8 @@ export class SqlCounters implements Counters {
     let deleted = 0;
     for (const table of ["counters", "denials"] as const) {
       if (deleted >= rowsMax) break;
-      deleted += (await this.#run("write", this.#statements.deleteExpired(table, nowMs, rowsMax - deleted))).affected;
+      deleted += (await this.#run("write", this.#statements.deleteExpired(table, Math.floor(nowMs), rowsMax - deleted)))
+        .affected;
     }
     await this.#run("write", this.#statements.forgetRegions());
     return deleted;
