@@ -14,7 +14,7 @@ export function sometimesPage(totals: sim.CampaignTotals, firstSeed: number): st
     "and fails if one of them did not come up ([test/sim-halves.ts](../test/sim-halves.ts)). They are counted from the history alone",
     "([marks.ts](../packages/sluice/src/sim/checker/marks.ts)).",
     "",
-    "Written by `npm run campaign -- --write`:",
+    "Written by `npm run campaign -- --write`, or of fewer worlds by the tests with `SLUICE_SIM_WRITE=true`:",
     `${sim.whole(totals.worlds)} worlds from seed ${firstSeed}, ${hours} simulated cluster-hours, ${sim.whole(sim.faultsOf(totals))} faults,`,
     `${sim.whole(totals.decisions)} decisions, ${totals.falseDenials} false denials, ${totals.viewsAbove} views above the truth. The largest excess used ${totals.ratioMax.toFixed(2)}`,
     "of its bound E (of those with E of 10 or more).",

@@ -5,7 +5,8 @@
  * exactly what its component rises: an answer that shows less has lost something, and so may everything else have.
  *
  * A beat that the network repeats after a loss brings its own component back, and what was sent with it. To hide a loss, all
- * of the last `COMPONENTS - 1` beats would have to be repeated after it and before the next. An entry in a raise that is
+ * of the last `COMPONENTS - 1` beats would have to be repeated after it and before the next. After every loss the cell is a
+ * new one: a state from before that loss may hold more of the old one than is known to be left. An entry in a raise that is
  * sent anyway, and no read.
  */
 import type { OriginCount, Raise } from "./origin.ts";
@@ -19,9 +20,10 @@ const LIFE_MS = 600_000;
 export class Heartbeat {
   readonly #incarnation: string;
   #beats = 0;
+  #losses = 0;
   /** The component that is raised next: the same one until it is confirmed. */
   #turn = 0;
-  /** What each component was confirmed to hold at the most, and the cell's sum as last answered. */
+  /** What each component was confirmed to hold, and the cell's sum as last answered. */
   readonly #confirmed: number[] = Array<number>(COMPONENTS).fill(0);
   #sum = 0;
 
@@ -33,7 +35,7 @@ export class Heartbeat {
   next(wallMs: number): Raise {
     this.#beats++;
     return {
-      key: `heartbeat:${this.#incarnation}`,
+      key: `heartbeat:${this.#incarnation}.${this.#losses}`,
       sequence: 0,
       writer: String(this.#turn),
       total: this.#beats,
@@ -47,6 +49,14 @@ export class Heartbeat {
     this.#sum = answer.sum;
     this.#confirmed[this.#turn] = total;
     this.#turn = (this.#turn + 1) % COMPONENTS;
+    if (isLost) this.#beginAnew();
     return isLost;
+  }
+
+  /** Nothing is confirmed from here on: what has been accepted is all sent again, behind the beats of the new cell. */
+  #beginAnew(): void {
+    this.#losses++;
+    this.#confirmed.fill(0);
+    this.#sum = 0;
   }
 }
