@@ -57,9 +57,10 @@ server.on("listening", () => {
 
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, () => {
-    // Answers what is under way; then nothing is left that keeps the process alive.
-    server.close(() => console.log("Closed."));
-    void limiter.close();
+    // Answers what is under way first: the limiter is closed after whatever asks it.
+    server.close(() => {
+      void limiter.close().then(() => console.log("Closed."));
+    });
   });
 }
 

@@ -35,7 +35,7 @@ export const ERRORS = {
     'exactly one of: a url "redis://…" or "rediss://…"; a host; a path; sentinel { name, nodes }; cluster, a list of { host, port }; a client',
   RL_REDIS_PREFIX_INVALID: "a string of up to 128 characters of well-formed Unicode, without { and }",
   RL_REDIS_OPTION_INVALID:
-    "as Redis knows it: username and password texts, database an integer from 0 to 65535 (0 in a Cluster), tls true, false or an object, timeouts from 10 to 60000 ms",
+    "as Redis knows it: username and password texts, database an integer from 0 to 65535 (0 in a Cluster), tls true, false or an object, timeouts from 10 to 60000 ms; none of them at odds with the url",
   RL_SQL_ADDRESS_INVALID:
     'exactly one of: a url "mysql://…" or "postgres://…" without parameters; a host; a pool; for SQLite, a path or a database',
   RL_SQL_OPTION_INVALID:

@@ -6,6 +6,7 @@
  */
 import type { Clock, Random, Timers } from "../core/clock.ts";
 import { type Pending, withDeadline } from "../core/deadline.ts";
+import { hold, letGo } from "../core/holders.ts";
 import type { Trace } from "../core/trace.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Ledger } from "../engine/ledger.ts";
@@ -15,7 +16,7 @@ import { publishFloor } from "./floor.ts";
 import { Import } from "./import.ts";
 import { Publish } from "./publish.ts";
 
-/** How regions tell each other: by counts (the default), by denials (spec 000), or both. */
+/** How regions tell each other: by counts (the default), by denials alone, or both. */
 export type GlobalMode = "counters" | "denials" | "both";
 
 export interface GlobalOptions {
@@ -65,6 +66,7 @@ export class GlobalLayer {
 
   constructor(engine: Engine, ledger: Ledger, counters: Counters, options: GlobalOptions) {
     this.#counters = counters;
+    hold(counters);
     this.#options = options;
     this.publish = new Publish(engine.table, ledger, counters, options);
     this.import = new Import(engine, ledger, counters, options);
@@ -121,7 +123,7 @@ export class GlobalLayer {
     };
     await withDeadline(lastWords, deadlineMs, timers);
     for (const expire of this.denials.pending) expire();
-    await withDeadline(() => this.#counters.close(), LET_GO_MS, timers);
+    if (letGo(this.#counters)) await withDeadline(() => this.#counters.close(), LET_GO_MS, timers);
   }
 
   #arm(round: Round): void {

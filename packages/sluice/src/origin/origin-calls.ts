@@ -8,6 +8,7 @@
 import { Breaker } from "../core/breaker.ts";
 import type { Clock, Timers } from "../core/clock.ts";
 import { type Deadlined, type Pending, withDeadline } from "../core/deadline.ts";
+import { hold, letGo } from "../core/holders.ts";
 import { Latency } from "../core/latency.ts";
 import type { Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
 
@@ -33,6 +34,7 @@ export class OriginCalls {
 
   constructor(origin: Origin, clock: Clock, timers: Timers) {
     this.#origin = origin;
+    hold(origin);
     this.#clock = clock;
     this.#timers = timers;
   }
@@ -70,7 +72,7 @@ export class OriginCalls {
   /** Ends every call under way, as if its deadline had passed, and lets go of the origin. Never rejects. */
   async close(deadlineMs: number): Promise<void> {
     for (const expire of this.#pending) expire();
-    await withDeadline(() => this.#origin.close(), deadlineMs, this.#timers);
+    if (letGo(this.#origin)) await withDeadline(() => this.#origin.close(), deadlineMs, this.#timers);
   }
 
   async #call(

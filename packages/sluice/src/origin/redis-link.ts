@@ -2,7 +2,7 @@
  * One connection to one Redis server, made again whenever it is lost.
  *
  * Invariants: a command is sent once, or not at all; it settles within its deadline; nothing waits for a connection that is not
- * there. A connection on which nothing was heard for a whole deadline, or on which something was heard that cannot be, is
+ * there, but for the very first, which a process that starts may wait for. A connection on which nothing was heard for a whole deadline, or on which something was heard that cannot be, is
  * given up with all that is under way on it: its replies may not be matched to commands any more.
  *
  * The client under it is used for its wire format only: reconnecting, queueing and deadlines are here, because its own would
@@ -35,6 +35,8 @@ export interface LinkListener {
 /** A client that is connected, or about to be. */
 type Client = Pick<ReturnType<typeof createClient>, "sendCommand" | "connect" | "destroy" | "on">;
 
+export const NOT_CONNECTED = "not connected to Redis";
+
 const RETRY_MIN_MS = 25;
 const RETRY_MAX_MS = 500;
 /** A server that refuses by itself will not change its mind at once. */
@@ -59,6 +61,8 @@ export class RedisLink {
   #attempt = 0;
   #retry: unknown = undefined;
   #heardMs = 0;
+  /** The first attempt to connect, while it is under way. */
+  #first: Promise<void> | null = null;
 
   constructor(
     endpoint: () => Promise<RedisEndpoint>,
@@ -70,7 +74,9 @@ export class RedisLink {
     this.#options = options;
     this.#environment = environment;
     this.#listener = listener;
-    void this.#connect();
+    this.#first = this.#connect().then(() => {
+      this.#first = null;
+    });
   }
 
   get isReady(): boolean {
@@ -79,8 +85,9 @@ export class RedisLink {
 
   /** Sends one command, once. Rejects with a RedisFailure. */
   async send(args: readonly string[]): Promise<unknown> {
+    if (this.#first !== null) await this.#first;
     const client = this.#client;
-    if (client === null || !this.#isReady) throw new RedisFailure("connection", "not connected to Redis");
+    if (client === null || !this.#isReady) throw new RedisFailure("connection", NOT_CONNECTED);
     const { clock, timers } = this.#environment;
     const sentMs = clock.monoMs();
     const start = () => client.sendCommand(args as string[]);

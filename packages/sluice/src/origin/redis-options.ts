@@ -97,6 +97,7 @@ const DATABASE_MAX = 65_535;
 
 export function readRedisOptions(given: RedisOptions): RedisSettings {
   const options = { ...given, ...fromUrl(given.url) };
+  checkAgainstUrl(given, options);
   const { keyPrefix = PREFIX_DEFAULT, database = 0, username, password } = options;
   // `rediss:` says that there is TLS; an object says how.
   const tls = given.tls ?? options.tls ?? false;
@@ -118,6 +119,18 @@ export function readRedisOptions(given: RedisOptions): RedisSettings {
     connectTimeoutMs: timeout("connectTimeoutMs", options.connectTimeoutMs),
     commandTimeoutMs: timeout("commandTimeoutMs", options.commandTimeoutMs),
   };
+}
+
+/**
+ * What an option says must not be at odds with the URL. One that says TLS is not taken back by an option either: a password must
+ * not go out in the clear by mistake.
+ */
+function checkAgainstUrl(given: RedisOptions, options: RedisOptions): void {
+  if (given.url === undefined) return;
+  for (const field of ["username", "password", "database"] as const) {
+    if (given[field] !== undefined && given[field] !== options[field]) throw signIn(field, given[field]);
+  }
+  if (options.tls === true && given.tls === false) throw signIn("tls", given.tls);
 }
 
 /** Which of the ways was chosen: exactly one. */

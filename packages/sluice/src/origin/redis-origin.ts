@@ -12,7 +12,7 @@ import type { ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } 
 import { componentField, RedisCellNames } from "./redis-cell.ts";
 import { ClusterRoute } from "./redis-cluster.ts";
 import { failureOf, type RedisFailure } from "./redis-failure.ts";
-import type { LinkListener } from "./redis-link.ts";
+import { type LinkListener, NOT_CONNECTED } from "./redis-link.ts";
 import type { RedisSettings } from "./redis-options.ts";
 import { ClientRoute, masterOf, type RedisRoute, SingleRoute } from "./redis-route.ts";
 import { commandOf, countsOf, RAISE, READ, type Script, type ScriptCall } from "./redis-script.ts";
@@ -180,7 +180,8 @@ export class RedisOrigin implements Origin {
 
   #count({ kind, message }: RedisFailure): void {
     this.#failures.set(kind, (this.#failures.get(kind) ?? 0) + 1);
-    this.#lastFailure = { kind, message };
+    // That there is no connection is known; why there is none must not be hidden by it.
+    if (message !== NOT_CONNECTED || this.#lastFailure === null) this.#lastFailure = { kind, message };
   }
 
   #tell(event: ConnectionEvent): void {
