@@ -83,8 +83,8 @@ export class DatabaseProcess {
 
   /** To the server and its children, which answer for it. */
   #signal(signal: NodeJS.Signals): void {
-    const pid = this.#child?.pid;
-    if (pid === undefined || this.#child?.exitCode !== null) return;
+    const { pid, exitCode, signalCode } = this.#child ?? {};
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
     for (const one of [pid, ...childrenOf(pid)]) {
       try {
         process.kill(one, signal);

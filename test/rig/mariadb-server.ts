@@ -1,5 +1,5 @@
 /** A real MariaDB of a test's own, with a database and a user that may do everything. */
-import { type Connection, createConnection, type RowDataPacket } from "mysql2/promise";
+import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { DatabaseProcess, type DatabaseProgram } from "./database-process.ts";
 import { debianBinary } from "./debian-binary.ts";
 
@@ -39,20 +39,15 @@ function program(flags: readonly string[]): DatabaseProgram {
 
 export class MariadbServer {
   readonly process: DatabaseProcess;
-  readonly #root: Connection;
 
-  private constructor(process: DatabaseProcess, root: Connection) {
+  private constructor(process: DatabaseProcess) {
     this.process = process;
-    this.#root = root;
   }
 
   static async start(flags: readonly string[] = []): Promise<MariadbServer> {
-    const process = await DatabaseProcess.start(program(flags));
-    const root = await createConnection({ host: "127.0.0.1", port: process.port, user: "root" });
-    const started = new MariadbServer(process, root);
-    await started.ask("CREATE DATABASE sluice");
-    await started.ask("USE sluice");
-    return started;
+    const server = new MariadbServer(await DatabaseProcess.start(program(flags)));
+    await server.#ask("CREATE DATABASE sluice", undefined);
+    return server;
   }
 
   /** As the user who may do everything; through another port if there is something in between. */
@@ -60,14 +55,23 @@ export class MariadbServer {
     return `mysql://${user}@127.0.0.1:${port}/sluice`;
   }
 
-  /** One statement, on a connection of the rig's own. */
-  async ask(sql: string): Promise<readonly RowDataPacket[]> {
-    const [rows] = await this.#root.query<RowDataPacket[]>(sql);
-    return rows;
+  /** One statement, on a connection of its own. */
+  ask(sql: string): Promise<readonly RowDataPacket[]> {
+    return this.#ask(sql, "sluice");
   }
 
   async stop(): Promise<void> {
-    this.#root.destroy();
     await this.process.stop();
+  }
+
+  async #ask(sql: string, database: string | undefined): Promise<readonly RowDataPacket[]> {
+    const address = { host: "127.0.0.1", port: this.process.port, user: "root" };
+    const connection = await createConnection(database === undefined ? address : { ...address, database });
+    try {
+      const [rows] = await connection.query<RowDataPacket[]>(sql);
+      return rows;
+    } finally {
+      await connection.end();
+    }
   }
 }

@@ -43,23 +43,16 @@ function addressOf(port: number, database: string) {
 
 export class PostgresServer {
   readonly process: DatabaseProcess;
-  readonly #root: Client;
 
-  private constructor(process: DatabaseProcess, root: Client) {
+  private constructor(process: DatabaseProcess) {
     this.process = process;
-    this.#root = root;
   }
 
   static async start(
     flags: readonly string[] = [],
     tls: Pick<Certificate, "keyFile" | "certFile"> | null = null,
   ): Promise<PostgresServer> {
-    const process = await DatabaseProcess.start(program(flags, tls));
-    const root = new Client(addressOf(process.port, "postgres"));
-    // It is killed in the end, and says so.
-    root.on("error", () => {});
-    await root.connect();
-    return new PostgresServer(process, root);
+    return new PostgresServer(await DatabaseProcess.start(program(flags, tls)));
   }
 
   /** As the user who may do everything; through another port if there is something in between. */
@@ -67,14 +60,19 @@ export class PostgresServer {
     return `postgres://${user}@127.0.0.1:${port}/postgres`;
   }
 
-  /** One statement, on a connection of the rig's own. */
+  /** One statement, on a connection of its own. */
   async ask(sql: string): Promise<readonly Record<string, unknown>[]> {
-    const { rows } = await this.#root.query<Record<string, unknown>>(sql);
-    return rows;
+    const client = new Client(addressOf(this.process.port, "postgres"));
+    await client.connect();
+    try {
+      const { rows } = await client.query<Record<string, unknown>>(sql);
+      return rows;
+    } finally {
+      await client.end();
+    }
   }
 
   async stop(): Promise<void> {
-    await this.#root.end().catch(() => undefined);
     await this.process.stop();
   }
 }

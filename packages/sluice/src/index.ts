@@ -18,6 +18,7 @@ export type {
   ImportPage,
 } from "./global/counters.ts";
 export type { GlobalMode } from "./global/global-layer.ts";
+export type { OverAdmission } from "./global/over-admission.ts";
 export { Limiter, type Rule, type RuleOptions, type RuleRequest } from "./limiter/limiter.ts";
 export {
   type MemoryStoreOptions,

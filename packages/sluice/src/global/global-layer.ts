@@ -86,9 +86,7 @@ export class GlobalLayer {
       this.denials.onFull = () => this.#runNow(write);
       add(DENIALS_IMPORT_MS, () => this.denials.importOnce());
     }
-    add(CLEANUP_MS, async () => {
-      await this.#counters.cleanUp(clock.wallMs(), CLEANUP_ROWS_MAX);
-    });
+    add(CLEANUP_MS, () => this.#cleanUp(clock));
   }
 
   /** The part of a limit below which counts are not published now. */
@@ -124,6 +122,15 @@ export class GlobalLayer {
     await withDeadline(lastWords, deadlineMs, timers);
     for (const expire of this.denials.pending) expire();
     if (letGo(this.#counters)) await withDeadline(() => this.#counters.close(), LET_GO_MS, timers);
+  }
+
+  /** Batch after batch until nothing is left: at most what a round has time for. */
+  async #cleanUp(clock: Clock): Promise<void> {
+    const endMs = clock.monoMs() + ROUND_DEADLINE_MS;
+    let deleted = CLEANUP_ROWS_MAX;
+    while (deleted >= CLEANUP_ROWS_MAX && this.#isRunning && clock.monoMs() < endMs) {
+      deleted = await this.#counters.cleanUp(clock.wallMs(), CLEANUP_ROWS_MAX);
+    }
   }
 
   #arm(round: Round): void {

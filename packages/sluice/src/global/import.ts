@@ -16,6 +16,7 @@ import { encodeKey, type Key } from "../engine/key.ts";
 import type { Ledger } from "../engine/ledger.ts";
 import { sequenceAt } from "../engine/sequence.ts";
 import type { Counters, ImportedCell } from "./counters.ts";
+import { OverAdmissions } from "./over-admission.ts";
 
 /** Every how many imports everything is read. */
 const FULL_EVERY = 10;
@@ -27,6 +28,8 @@ export class Import {
   readonly #region: string;
   readonly #clock: Clock;
   readonly #trace: Trace | null;
+  /** How far windows that are over went beyond their limits. */
+  readonly overAdmissions: OverAdmissions = new OverAdmissions();
   #cursor: string | null = null;
   /** Imports since the last full pass; 0: the next one is full. */
   #sinceFull = 0;
@@ -90,6 +93,10 @@ export class Import {
     table.raisePublished(slot, at, own);
     // In use elsewhere: what this region has of it is worth publishing now, however little.
     if (foreign > 0 || table.regional(slot, at) > regional) this.#ledger.regionalRose(slot);
+    const name = this.#ledger.name(slot);
+    if (name !== undefined && at < table.sequence(slot)) {
+      this.overAdmissions.measure(name, at, own + foreign, table.limitLow(slot));
+    }
     this.cells++;
     this.#trace?.({
       kind: "import",

@@ -8,7 +8,7 @@ import { createPool, type Pool } from "mysql2/promise";
 import { type SqlFailure, type SqlFailureKind, sqlFailure } from "./sql-failure.ts";
 import type { SqlAnswer, SqlRow } from "./sql-link.ts";
 import type { SqlAddress, SqlEndpoint, SqlScheme } from "./sql-options.ts";
-import type { ConnectionPool, PooledConnection, PoolTimes } from "./sql-pool.ts";
+import { ALONE_TIMEOUT_MS, type ConnectionPool, type PooledConnection, type PoolTimes } from "./sql-pool.ts";
 
 /** A connection of `mysql2/promise`. */
 export interface MysqlConnection {
@@ -31,7 +31,6 @@ export const MYSQL_SCHEME: SqlScheme = {
 /** A publish, an import and a cleanup at once. */
 const CONNECTIONS_MAX = 3;
 const LOCK_WAIT_S = 1;
-const MIGRATION_WAIT_S = 10;
 /** The texts a connection keeps prepared; there are about thirty. */
 const PREPARED_MAX = 64;
 
@@ -78,11 +77,12 @@ export function mysqlPool(endpoint: SqlEndpoint<MysqlPool>, { connectTimeoutMs }
   return {
     connect: async () => pooled(await pool.getConnection()),
     end: async () => {
-      await own?.end();
+      // It asks each connection for a last word, and fails with those that are gone.
+      await own?.end().catch(() => undefined);
     },
     failureOf: mysqlFailure,
     lock: (name) => ({
-      before: [{ text: "SELECT GET_LOCK(?, ?) AS taken", values: [name, MIGRATION_WAIT_S] }],
+      before: [{ text: "SELECT GET_LOCK(?, ?) AS taken", values: [name, ALONE_TIMEOUT_MS / 2_000] }],
       after: "SELECT RELEASE_ALL_LOCKS()",
       onFailure: "SELECT RELEASE_ALL_LOCKS()",
     }),

@@ -3,7 +3,7 @@ import { Pool } from "pg";
 import { type SqlFailure, type SqlFailureKind, sqlFailure } from "./sql-failure.ts";
 import type { SqlRow } from "./sql-link.ts";
 import type { SqlAddress, SqlEndpoint, SqlScheme } from "./sql-options.ts";
-import type { ConnectionPool, PooledConnection, PoolTimes } from "./sql-pool.ts";
+import { ALONE_TIMEOUT_MS, type ConnectionPool, type PooledConnection, type PoolTimes } from "./sql-pool.ts";
 
 /** A client of `pg`, out of a pool. */
 export interface PostgresClient {
@@ -64,12 +64,14 @@ export function postgresPool(
     end: async () => {
       if (isEnded) return;
       isEnded = true;
-      await own?.end();
+      await own?.end().catch(() => undefined);
     },
     failureOf: postgresFailure,
     lock: (name) => ({
       before: [
         { text: "BEGIN", values: [] },
+        { text: `SET LOCAL statement_timeout = ${ALONE_TIMEOUT_MS}`, values: [] },
+        { text: `SET LOCAL lock_timeout = ${ALONE_TIMEOUT_MS / 2}`, values: [] },
         { text: "SELECT pg_advisory_xact_lock(hashtext(?))", values: [name] },
       ],
       after: "COMMIT",

@@ -8,6 +8,7 @@ import type { Environment } from "../core/clock.ts";
 import { type Pending, withDeadline } from "../core/deadline.ts";
 import { BROKEN, SqlFailure } from "./sql-failure.ts";
 import type { RunStatement, SqlAnswer, SqlLink, SqlSide, Statement } from "./sql-link.ts";
+import { integerOf } from "./sql-row.ts";
 
 export interface PooledConnection {
   run(statement: Statement): Promise<SqlAnswer>;
@@ -30,6 +31,9 @@ export interface PoolTimes {
   readonly statementTimeoutMs: number;
 }
 
+/** Work that is done alone waits for others who do it, and may change a large table. */
+export const ALONE_TIMEOUT_MS = 60_000;
+
 export class PoolLink implements SqlLink {
   readonly hasReplica: boolean;
   readonly #pools: Readonly<Record<SqlSide, ConnectionPool>>;
@@ -51,13 +55,16 @@ export class PoolLink implements SqlLink {
   }
 
   run(side: SqlSide, statement: Statement): Promise<SqlAnswer> {
-    return this.#with(this.#pools[side], (run) => run(statement));
+    return this.#with(this.#pools[side], this.#times.statementTimeoutMs, (run) => run(statement));
   }
 
   alone<T>(lock: string, work: (run: RunStatement) => Promise<T>): Promise<T> {
     const { before, after, onFailure } = this.#pools.write.lock(lock);
-    return this.#with(this.#pools.write, async (run) => {
-      for (const statement of before) await run(statement);
+    return this.#with(this.#pools.write, ALONE_TIMEOUT_MS, async (run) => {
+      for (const statement of before) {
+        const { rows } = await run(statement);
+        if (integerOf(rows[0]?.["taken"] ?? 1) !== 1) throw new SqlFailure("lock", `somebody else holds ${lock}`);
+      }
       try {
         const done = await work(run);
         await run({ text: after, values: [] });
@@ -77,16 +84,15 @@ export class PoolLink implements SqlLink {
     if (read !== write) await read.end();
   }
 
-  async #with<T>(pool: ConnectionPool, use: (run: RunStatement) => Promise<T>): Promise<T> {
+  async #with<T>(pool: ConnectionPool, timeoutMs: number, use: (run: RunStatement) => Promise<T>): Promise<T> {
     const connection = await this.#connect(pool);
     let isBroken = false;
     const run: RunStatement = async (statement) => {
       if (isBroken) throw new SqlFailure("connection", "the connection was given up");
-      const { statementTimeoutMs } = this.#times;
       const { timers } = this.#environment;
-      const outcome = await withDeadline(() => connection.run(statement), statementTimeoutMs, timers, this.#pending);
+      const outcome = await withDeadline(() => connection.run(statement), timeoutMs, timers, this.#pending);
       if (outcome.kind === "done") return outcome.value;
-      const late = new SqlFailure("timeout", `no answer within ${statementTimeoutMs} ms`);
+      const late = new SqlFailure("timeout", `no answer within ${timeoutMs} ms`);
       const failure = outcome.kind === "late" ? late : pool.failureOf(outcome.error);
       isBroken = BROKEN.has(failure.kind);
       throw failure;

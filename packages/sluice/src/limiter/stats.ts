@@ -2,6 +2,7 @@
 import type { LatencySummary } from "../core/latency.ts";
 import type { CountersHealth } from "../global/counters.ts";
 import type { GlobalLayer } from "../global/global-layer.ts";
+import type { OverAdmission } from "../global/over-admission.ts";
 import type { OriginHealth } from "../origin/origin.ts";
 import type { RegionalLayer } from "../origin/regional-layer.ts";
 import type { Stack } from "./stack.ts";
@@ -79,6 +80,8 @@ export interface GlobalStats {
   /** Keys that have risen since they were last published. */
   readonly unpublished: number;
   readonly denials: { readonly emitted: number; readonly dropped: number; readonly inflated: number };
+  /** By namespace: how far windows that are over went beyond their limits, in all regions together. */
+  readonly overAdmission: Readonly<Record<string, OverAdmission>>;
   /** What the store's driver counted; null for one in this process's memory. */
   readonly store: CountersHealth | null;
 }
@@ -137,6 +140,7 @@ function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
     roundsFailed: failed,
     unpublished,
     denials: { emitted, dropped, inflated },
+    overAdmission: imports.overAdmissions.read(),
     store: layer.health,
   };
 }
