@@ -5,7 +5,7 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["**/node_modules/**", "**/dist/**", "**/coverage/**"] },
+  { ignores: ["**/node_modules/**", "**/dist/**", "**/coverage/**", ".stryker-tmp/**"] },
   {
     files: ["**/*.ts", "**/*.mjs"],
     plugins: { "@typescript-eslint": tseslint.plugin },

@@ -16,6 +16,7 @@ import type { DurationMs } from "../core/brands.ts";
  */
 export function share(count: number, leftMs: number, durationMs: number): number {
   const product = count * leftMs;
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: never or < take the long way, which gives the same; the other two were killed
   if (product <= Number.MAX_SAFE_INTEGER) return Math.floor(product / durationMs);
   return shareLarge(count, leftMs, durationMs);
 }
@@ -37,6 +38,7 @@ export function leftWithin(count: number, room: number, durationMs: number): num
   if (count <= room) return durationMs;
   // share ≤ room ⇔ count * left < (room + 1) * duration: one exact division, as long as the product is.
   const bound = (room + 1) * durationMs;
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: never or < take the long way, which gives the same; the other two were killed
   if (bound > Number.MAX_SAFE_INTEGER) return leftWithinLarge(count, room, durationMs);
   const leftMs = Math.floor(bound / count);
   return leftMs * count === bound ? leftMs - 1 : leftMs;
@@ -44,10 +46,12 @@ export function leftWithin(count: number, room: number, durationMs: number): num
 
 function leftWithinLarge(count: number, room: number, durationMs: number): number {
   // The estimate is off by less than 1 (relative error 2^-51 of a value < 2^32); the exact share settles it: each loop
-  // runs at most twice.
+  // runs at most twice. The share of the whole duration is the count, which is above the room: leftMs stays below it.
+  // Stryker disable next-line ArithmeticOperator: the loops come to the same end from any start, after more rounds
   let leftMs = Math.floor(((room + 1) / count) * durationMs);
+  // Stryker disable next-line EqualityOperator: >= goes too far down and is brought back up by the next loop; <= was killed
   while (share(count, leftMs, durationMs) > room) leftMs--;
-  while (leftMs < durationMs && share(count, leftMs + 1, durationMs) <= room) leftMs++;
+  while (share(count, leftMs + 1, durationMs) <= room) leftMs++;
   return leftMs;
 }
 
@@ -66,9 +70,7 @@ export function fitAfterEndMs(
   durationMs: DurationMs,
 ): number {
   const room = limit - cost - current;
-  if (room >= 0) {
-    const leftMs = leftWithin(previous, room, durationMs);
-    if (leftMs >= 1) return -leftMs;
-  }
+  // At its very end, 0, if the previous cell leaves no room before: nothing is left of it then.
+  if (room >= 0) return 0 - leftWithin(previous, room, durationMs);
   return durationMs - leftWithin(current, limit - cost, durationMs);
 }

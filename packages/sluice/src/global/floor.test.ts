@@ -3,7 +3,11 @@ import { publishFloor } from "./floor.ts";
 
 describe("publish floor", () => {
   test("one region alone publishes what reaches the limit", () => {
-    expect([publishFloor(0, 0.02), publishFloor(1, 0.02)]).toEqual([1, 1]);
+    expect([publishFloor(0, 0.02), publishFloor(1, 0.02), publishFloor(1, 0)]).toEqual([1, 1, 1]);
+  });
+
+  test("a budget of more than the limit itself does not lift it above a fair part", () => {
+    expect([publishFloor(2, 2), publishFloor(4, 8)]).toEqual([0.5, 0.25]);
   });
 
   test.each([

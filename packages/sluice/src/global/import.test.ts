@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import type { TraceEvent } from "../core/trace.ts";
+import { encodeKey } from "../engine/key.ts";
 import { Import } from "./import.ts";
 
 const MINUTE_MS = 60_000;
@@ -111,6 +113,101 @@ describe("import", () => {
     const imports = new Import(world.engine, world.ledger, counters, { region: "eu", clock: time.clock, trace: null });
     await imports.importOnce();
     expect([imports.junk, imports.cells, imports.regionsLive, world.find() >= 0]).toEqual([1, 0, 1, false]);
+  });
+
+  test("rows that were merged, or found no room, are not asked for again until the next full pass", async () => {
+    const { counters, imports, put } = setUp(1);
+    await put("us", 5, "a");
+    await put("us", 6, "b");
+    await imports.importOnce();
+    await imports.importOnce();
+    expect(counters.reads.map(({ cursor }) => cursor === null)).toEqual([true, false]);
+    expect(imports.cells).toBe(1);
+  });
+
+  test("every tenth import is a full pass", async () => {
+    const { counters, imports } = setUp();
+    for (let i = 0; i < 21; i++) await imports.importOnce();
+    const full = counters.reads.flatMap(({ cursor }, i) => (cursor === null ? [i] : []));
+    expect(full).toEqual([0, 10, 20]);
+  });
+
+  test("what others in the region are known to have is due; a row that brings nothing is not", async () => {
+    const { world, ledger, imports, put } = setUp();
+    world.accept("a", 4);
+    world.accept("b", 4);
+    for (const identifier of ["a", "b"]) ledger.markPublished(world.slot(identifier));
+    await put("eu", 10, "a");
+    await put("eu", 4, "b");
+    await imports.importOnce();
+    expect([...ledger.unpublished]).toEqual([world.slot("a")]);
+  });
+
+  test("a cell that is merged is told to the history", async () => {
+    const { world, time, ledger, counters, put } = setUp();
+    const told: TraceEvent[] = [];
+    const options = { region: "eu", clock: time.clock, trace: (event: TraceEvent) => told.push(event) };
+    await put("us", 5);
+    await new Import(world.engine, ledger, counters, options).importOnce();
+    const clocks = { wallMs: time.clock.wallMs(), monoMs: time.clock.monoMs() };
+    expect(told).toEqual([
+      { kind: "import", key: encodeKey(world.key()), sequence: world.sequence, count: 5, own: 0, ...clocks },
+    ]);
+  });
+
+  test("a slot of a later window, after a clock that was set back, is not turned back for a row", async () => {
+    const { world, time, table, imports, put } = setUp();
+    world.accept("a", 4);
+    time.jumpWall(-MINUTE_MS);
+    await put("us", 5, "a");
+    await imports.importOnce();
+    const slot = world.slot();
+    expect([table.sequence(slot), table.foreign(slot, world.sequence)]).toEqual([world.sequence + 1, 5]);
+  });
+
+  test("a published cell whose row has become too low is due again, also one of the window before", async () => {
+    const { world, time, table, ledger, imports, put } = setUp();
+    for (const identifier of ["a", "b"]) {
+      world.accept(identifier, 5);
+      table.raisePublished(world.slot(identifier), world.sequence, 5);
+      ledger.markPublished(world.slot(identifier));
+    }
+    await put("eu", 3, "a");
+    await put("eu", 5, "b");
+    await imports.importOnce();
+    expect([...ledger.unseen]).toEqual([world.slot("a")]);
+    ledger.unseen.clear();
+    time.pass(MINUTE_MS);
+    for (let i = 0; i < 10; i++) await imports.importOnce();
+    expect([...ledger.unseen]).toEqual([world.slot("a")]);
+  });
+
+  test("both cells of a key may be published and there; one that is missing is due", async () => {
+    const { world, time, table, ledger, imports, put } = setUp();
+    for (const identifier of ["both", "one"]) {
+      world.accept(identifier, 5);
+      table.raisePublished(world.slot(identifier), world.sequence, 5);
+    }
+    await put("eu", 5, "both");
+    time.pass(MINUTE_MS);
+    for (const identifier of ["both", "one"]) {
+      world.accept(identifier, 2);
+      table.raisePublished(world.slot(identifier), world.sequence, 2);
+      await put("eu", 2, identifier);
+    }
+    await imports.importOnce();
+    expect([...ledger.unseen]).toEqual([world.slot("one")]);
+  });
+
+  test("neither a cell that was never published nor a slot that was given up is missed", async () => {
+    const { world, table, ledger, imports } = setUp();
+    world.accept("a", 5);
+    world.accept("b", 5);
+    const slot = world.slot("b");
+    table.raisePublished(slot, world.sequence, 5);
+    world.engine.release(slot, true);
+    await imports.importOnce();
+    expect([...ledger.unseen]).toEqual([]);
   });
 
   test("a published cell that the store no longer has is due again", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import type { Sequence } from "../core/brands.ts";
+import { NONE } from "../engine/cell-table.ts";
 import { CellMerge } from "./cell-merge.ts";
 
 const MINUTE_MS = 60_000;
@@ -26,7 +27,12 @@ function setUp(cellsMax = 8) {
     const slot = world.slot();
     return { own: table.own(slot, at), others: table.others(slot, at), fresh: table.freshUntilMs(slot, at) };
   };
-  return { world, merge, table, writerOf, read, cell };
+  /** A slot that the ledger has not been told of yet. */
+  const claim = (identifier: string) => {
+    const { h0, h1, h2 } = world.engine.locateKey(world.key(identifier));
+    return world.engine.claim(h0, h1, h2, world.key().durationMs, world.sequence, world.time.wallMs);
+  };
+  return { world, merge, table, writerOf, read, cell, claim };
 }
 
 describe("cell merge", () => {
@@ -81,14 +87,14 @@ describe("cell merge", () => {
   });
 
   test("a slot that an import made while the read was under way has counted nothing, and is fresh", () => {
-    const { world, merge, writerOf, cell } = setUp();
+    const { world, merge, writerOf, cell, claim } = setUp();
     const writer = writerOf();
-    const { h0, h1, h2 } = world.engine.locateKey(world.key());
-    const { durationMs } = world.key();
-    const slot = world.engine.claim(h0, h1, h2, durationMs, world.sequence, world.time.wallMs);
+    const slot = claim("a");
+    const learn = (sum: number) =>
+      merge.applyRead(world.key(), world.sequence, writer, { sum, component: 0 }, NOTHING, 5, true);
+    expect([learn(8), cell()]).toEqual([true, { own: 0, others: 8, fresh: 5 + FRESH_MS }]);
     world.ledger.claimed(slot, world.key());
-    const isOk = merge.applyRead(world.key(), world.sequence, writer, { sum: 9, component: 0 }, NOTHING, 5, true);
-    expect([isOk, cell()]).toEqual([true, { own: 0, others: 9, fresh: 5 + FRESH_MS }]);
+    expect([learn(9), cell()]).toEqual([true, { own: 0, others: 9, fresh: 5 + FRESH_MS }]);
   });
 
   test("a slot of a later window is begun anew, also for a peek, and stays strict", () => {
@@ -157,6 +163,97 @@ describe("cell merge", () => {
     world.accept("b");
     merge.applyRaise(slot, name, world.sequence, 5, { sum: 12, component: 5 }, world.time.monoMs);
     expect([table.replayed(slot, world.sequence), table.others(slot, world.sequence)]).toEqual([0, 0]);
+  });
+
+  test("a read asks for the component that the key is counted under; for a key without one, for nobody's", () => {
+    const { world, merge, claim } = setUp();
+    expect(merge.writerOf(world.key())).toBe("");
+    world.accept("a");
+    expect(merge.writerOf(world.key())).toBe(world.ledger.name(world.slot())!.writer);
+    claim("unnamed");
+    expect(merge.writerOf(world.key("unnamed"))).toBe("");
+  });
+
+  test("what goes along with a read is the whole own total, of a cell that is not confirmed, and of no other", () => {
+    const { world, merge, table, claim } = setUp();
+    table.accept(claim("unnamed"), world.sequence, 3, 10);
+    expect([
+      merge.unreplayed(world.key(), world.sequence),
+      merge.unreplayed(world.key("unnamed"), world.sequence),
+    ]).toEqual([null, null]);
+    world.accept("a", 5);
+    const slot = world.slot();
+    const { text, writer } = world.ledger.name(slot)!;
+    const { sequence } = world;
+    table.raiseReplayed(slot, sequence, 4);
+    const expiresAtMs = (sequence + 2) * MINUTE_MS;
+    expect(merge.unreplayed(world.key(), sequence)).toEqual({ key: text, sequence, writer, total: 5, expiresAtMs });
+    table.raiseReplayed(slot, sequence, 5);
+    expect(merge.unreplayed(world.key(), sequence)).toBeNull();
+  });
+
+  test("both cells are learnt, each without its own component", () => {
+    const { world, merge, table, cell, writerOf } = setUp();
+    world.accept("a", 2);
+    world.time.pass(MINUTE_MS);
+    const [current, previous] = [
+      { sum: 4, component: 0 },
+      { sum: 9, component: 2 },
+    ];
+    merge.applyRead(world.key(), world.sequence, writerOf(), current, previous, 5, true);
+    expect(table.sequence(world.slot())).toBe(world.sequence);
+    expect([cell(), cell(world.previous)]).toEqual([
+      { own: 0, others: 4, fresh: 5 + FRESH_MS },
+      { own: 2, others: 7, fresh: 5 + FRESH_MS },
+    ]);
+  });
+
+  test("cost in the previous window alone makes an answer about another component a mere lower bound, of both cells", () => {
+    const { world, merge, cell } = setUp();
+    world.accept("a", 4);
+    world.time.pass(MINUTE_MS);
+    const [current, previous] = [
+      { sum: 3, component: 0 },
+      { sum: 9, component: 0 },
+    ];
+    expect(merge.applyRead(world.key(), world.sequence, "another", current, previous, 5, true)).toBe(false);
+    expect([cell(), cell(world.previous)]).toEqual([
+      { own: 0, others: 3, fresh: 0 },
+      { own: 4, others: 5, fresh: 0 },
+    ]);
+  });
+
+  test("an answer of a window that has ended makes no slot", () => {
+    const { world, merge } = setUp();
+    const { sequence } = world;
+    world.time.pass(MINUTE_MS);
+    expect(merge.applyRead(world.key(), sequence, "", { sum: 8, component: 0 }, NOTHING, 5, true)).toBe(true);
+    expect(world.find()).toBeLessThan(0);
+  });
+
+  test("an answer of a window that a clock has left again turns no slot forward", () => {
+    const { world, merge, table, writerOf } = setUp();
+    world.accept("a", 4);
+    const { sequence } = world;
+    const later = (sequence + 1) as Sequence;
+    expect(merge.applyRead(world.key(), later, writerOf(), { sum: 8, component: 0 }, NOTHING, 5, true)).toBe(true);
+    expect([table.sequence(world.slot()), table.own(world.slot(), sequence)]).toEqual([sequence, 4]);
+  });
+
+  test("where the table is full of what nobody else has, a read leaves no trace and may be relied on", () => {
+    const { world, merge, read } = setUp(1);
+    world.accept("b", 1);
+    expect(read(6)).toBe(true);
+    expect([world.find(), world.ledger.name(NONE), merge.healed]).toEqual([NONE, undefined, 0]);
+  });
+
+  test("a component as high as was confirmed heals nothing", () => {
+    const { world, merge, table, read } = setUp();
+    world.accept("a", 5);
+    table.raiseReplayed(world.slot(), world.sequence, 5);
+    world.ledger.markReplayed(world.slot());
+    read(5, 5);
+    expect([merge.healed, world.ledger.isPinned(world.slot())]).toEqual([0, false]);
   });
 
   test("news of other processes makes a key due for publishing, old news does not", () => {

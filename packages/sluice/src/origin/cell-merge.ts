@@ -26,14 +26,13 @@ export class CellMerge {
 
   /** The component that a key's cost is counted under; for one without a slot, a name that has no component yet. */
   writerOf(key: Key): string {
-    const slot = this.#find(key);
-    return slot === NONE ? "" : (this.#ledger.name(slot)?.writer ?? "");
+    return this.#ledger.name(this.#find(key))?.writer ?? "";
   }
 
   /** The raise of a cell that has cost the origin has not confirmed; null if there is none. */
   unreplayed(key: Key, sequence: Sequence): Raise | null {
     const slot = this.#find(key);
-    const name = slot === NONE ? undefined : this.#ledger.name(slot);
+    const name = this.#ledger.name(slot);
     if (name === undefined) return null;
     const total = this.#engine.table.own(slot, sequence);
     if (total <= this.#engine.table.replayed(slot, sequence)) return null;
@@ -65,15 +64,16 @@ export class CellMerge {
     // The clock may have gone on, or been set back, while the read was under way: an older window's answer still merges.
     const isOfNow = sequenceAt(nowMs, key.durationMs) === sequence;
     let slot = this.#find(key);
-    if (slot !== NONE && isOfNow && table.sequence(slot) > sequence) engine.giveUp(slot, key, sequence);
     if (slot === NONE) {
       if (!isClaiming || !isOfNow) return true;
       const { h0, h1, h2 } = engine.locateKey(key);
       slot = engine.claim(h0, h1, h2, key.durationMs, sequence, nowMs);
       if (slot === NONE) return true;
       this.#ledger.claimed(slot, key);
+    } else if (isOfNow && table.sequence(slot) > sequence) {
+      engine.giveUp(slot, key, sequence);
     }
-    if (isOfNow && table.sequence(slot) < sequence) table.rotate(slot, sequence);
+    if (isOfNow) table.rotate(slot, sequence);
     const before = (sequence - 1) as Sequence;
     const isAsked = this.#ledger.name(slot)?.writer === writer;
     if (!isAsked && table.own(slot, sequence) + table.own(slot, before) > 0) {

@@ -1,0 +1,30 @@
+/**
+ * Mutation testing, one folder of the library at a time: `npm run mutation` (scripts/mutation.mjs) names it.
+ *
+ * Not mutated: drivers and the bridge between processes, which say nothing without a server, and the conformance suites,
+ * which are tests.
+ */
+const folder = process.env["SLUICE_MUTANTS"] ?? "engine";
+const source = `packages/sluice/src/${folder}`;
+
+export default {
+  testRunner: "vitest",
+  vitest: { configFile: "vitest.mutation.config.ts" },
+  mutate: [
+    `${source}/**/*.ts`,
+    `!${source}/**/*.test.ts`,
+    `!${source}/**/*-conformance.ts`,
+    `!${source}/**/{redis,mysql,postgres,sql,sqlite,shared}-*.ts`,
+  ],
+  coverageAnalysis: "perTest",
+  concurrency: 2,
+  // Some tests look at what the collector leaves.
+  testRunnerNodeArgs: ["--expose-gc"],
+  incremental: true,
+  incrementalFile: `node_modules/.cache/mutants-${folder}.json`,
+  tempDirName: ".stryker-tmp",
+  reporters: ["json", "progress-append-only"],
+  jsonReporter: { fileName: `node_modules/.cache/mutation-${folder}.json` },
+  timeoutMS: 10_000,
+  ignorePatterns: ["biome.json", "**/*.md", "bench", "docs", "examples", "packages/*/dist", "packages/server"],
+};
