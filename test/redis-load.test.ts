@@ -116,9 +116,9 @@ describe("limiter on redis › what it asks for", () => {
     const ratios: number[] = [];
     for (const perSecond of [2_000, 50_000]) {
       const load = { perSecond, identifiers: 1_000, limit: 1_000_000_000, duration: "1h" } as const;
-      await ask(load, lasting(500));
+      await ask(load, lasting(700));
       const before = origin().store!.commands;
-      const { requests } = await ask(load, lasting(isDeep ? 5_000 : 1_000));
+      const { requests } = await ask(load, lasting(isDeep ? 5_000 : 500));
       ratios.push((origin().store!.commands - before) / requests);
     }
     console.log(`commands a request at 2,000/s and 50,000/s: ${ratios.map((ratio) => ratio.toFixed(4)).join(", ")}`);
@@ -198,6 +198,6 @@ describe("limiter on redis › Redis is frozen", () => {
     expect(seen.degraded).toBeGreaterThan(0);
     expect(unreplayed).toBeGreaterThanOrEqual(cells);
     expect(longestMs).toBeLessThan(300 + 50 + 2 * seen.pausedMs);
-    // The rest is a matter of a machine that has nothing else to do: docs/benchmarks.md has the figures of one.
+    // How long the return took is printed, not judged: it is a matter of what else the machine has to do.
   }, 180_000);
 });

@@ -142,7 +142,7 @@ describe("real processes", () => {
 
   test("stopped while Redis is frozen: it ends all the same, not with 0, and says how much is lost", async () => {
     workers = new Workers(HOUR.durationMs);
-    const worker = workers.start({ url: server.url }, HOUR);
+    const worker = workers.start({ url: server.url }, HOUR, 1_000);
     await worker.ready();
     await poll("some accepted", () => sumOf(acceptedOf(workers.history(worker.name))) >= 100);
     server.freeze();

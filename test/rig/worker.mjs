@@ -11,6 +11,7 @@
  * @property {number} wallOffsetMs wall time of this world, less the machine's monotonic time
  * @property {{ identifiers: number, perSecond: number, limit: number, durationMs: number }} load
  * @property {number} flushMs
+ * @property {number} closeTimeoutMs
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { Limiter } from "sluice";
@@ -18,7 +19,7 @@ import { redisOrigin } from "sluice/redis";
 
 /** @type {WorkerOptions} */
 const options = JSON.parse(process.argv[2] ?? "{}");
-const { name, wallOffsetMs, load, flushMs } = options;
+const { name, wallOffsetMs, load, flushMs, closeTimeoutMs } = options;
 const { identifiers, perSecond, limit, durationMs } = load;
 
 /** The same for all processes of the machine, and never going back. */
@@ -46,6 +47,7 @@ const counted = {
 const limiter = new Limiter({
   origin: counted,
   flushMs,
+  closeTimeoutMs,
   clock: { wallMs: () => Math.floor(worldMs()), monoMs: () => performance.now() },
   trace: tell,
 });

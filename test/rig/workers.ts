@@ -69,13 +69,14 @@ export class Workers {
     return this.#wallOffsetMs + Number(process.hrtime.bigint()) / 1e6;
   }
 
-  start(redis: object, load: WorkerLoad): Worker {
+  start(redis: object, load: WorkerLoad, closeTimeoutMs = 5_000): Worker {
     const name = `r0/p${this.#names.length}`;
     const options = {
       name,
       redis,
       load,
       flushMs: FLUSH_MS,
+      closeTimeoutMs,
       wallOffsetMs: this.#wallOffsetMs,
       history: this.#file(name),
     };

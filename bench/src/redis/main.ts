@@ -10,7 +10,7 @@ import { type Round, runRound } from "./rounds.ts";
 const PAGE = new URL("../../../docs/benchmarks-redis.md", import.meta.url);
 const { values } = parseArgs({ options: { write: { type: "boolean" }, quick: { type: "boolean" } }, strict: true });
 const isQuick = values.quick === true;
-const [roundMs, rounds, outageMs] = isQuick ? [30, 1, 200] : [1_500, 3, 5_000];
+const [roundMs, rounds, outageMs] = isQuick ? [30, 1, 100] : [1_500, 3, 5_000];
 
 const figures: Round[] = [];
 for (const callers of [1, 64, 512]) {
