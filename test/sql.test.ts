@@ -91,7 +91,9 @@ describe("stores", () => {
     return [...wrong, ...(found.size === keys.length ? [] : [`${found.size} cells for ${keys.length} keys`])];
   }
 
-  test(`memory, Redis and the three databases agree on odd identifiers (SLUICE_SEED=${seed})`, async () => {
+  test(`memory, Redis and the three databases agree on odd identifiers (SLUICE_SEED=${seed})`, {
+    timeout: 180_000,
+  }, async () => {
     const keys = keysOf(oddIdentifiers(seed, count));
     const clock = { wallMs: () => Date.now() };
     expect(differences(keys, await viaCounters(memoryCounters({ clock }), keys))).toEqual([]);
