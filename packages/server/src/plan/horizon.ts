@@ -26,7 +26,7 @@ export function horizonOf(plan: Plan): Horizon {
   const others = Math.max(1, plan.regions - 1);
   return {
     regionalMs: regionalMs + freshMs,
-    globalMs: globalMs + 2 * freshMs,
+    globalMs: globalMs + freshMs,
     freshnessMs: freshMs,
     floor: plan.floor ?? Math.min(1 / plan.regions, BUDGET_HALF / others),
     convergedMs: heardMs + freshMs + (kinds.length > 0 || script !== "none" ? healMs : 0),

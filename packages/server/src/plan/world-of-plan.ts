@@ -12,6 +12,8 @@ const SHAPES: Readonly<Record<Shape, Traffic["shape"]>> = {
 /** What is not planned, but has to be something: the library's defaults, or a driver's. */
 const READ_TIMEOUT_MS = 300;
 const DRIVER_TIMEOUT_MS = 1_000;
+/** A driver far from its store is given more time: a message takes up to one and a half times its mean. */
+const DRIVER_TIMEOUT_RTTS = 3;
 const CELLS_MAX = 64;
 /** A clock that is wrong is wrong by up to this: what a machine without NTP gathers in a day or so. */
 const SKEW_MAX_MS = 2_000;
@@ -45,7 +47,11 @@ export function worldOf(plan: Plan): WorldOptions {
     // One way.
     originDelayMs: plan["origin-rtt"] / 2,
     globalDelayMs: plan["global-rtt"] / 2,
-    timeoutMs: DRIVER_TIMEOUT_MS,
+    timeoutMs: Math.max(
+      DRIVER_TIMEOUT_MS,
+      DRIVER_TIMEOUT_RTTS * plan["origin-rtt"],
+      DRIVER_TIMEOUT_RTTS * plan["global-rtt"],
+    ),
     faults: faults.kinds.filter((kind) => hasGlobal || !kind.startsWith("global")),
     faultEveryMs: plan["fault-every"],
     skewMaxMs: SKEW_MAX_MS,

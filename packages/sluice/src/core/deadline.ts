@@ -19,6 +19,7 @@ export function withDeadline<T>(
   deadlineMs: number,
   timers: Timers,
   pending?: Pending,
+  keepsAlive?: boolean,
 ): Promise<Deadlined<T>> {
   return new Promise((resolve) => {
     const settle = (outcome: Deadlined<T>) => {
@@ -27,7 +28,7 @@ export function withDeadline<T>(
       resolve(outcome);
     };
     const expire = () => settle({ kind: "late" });
-    const handle = timers.set(expire, deadlineMs);
+    const handle = timers.set(expire, deadlineMs, keepsAlive);
     pending?.add(expire);
     try {
       start().then(

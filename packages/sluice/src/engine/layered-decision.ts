@@ -3,6 +3,7 @@
  *
  * The engine has looked and computed; nothing runs between that and what happens here.
  */
+import { assert } from "../core/assert.ts";
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Trace } from "../core/trace.ts";
 import { NONE } from "./cell-table.ts";
@@ -41,8 +42,11 @@ export class LayeredDecision implements Layers {
   }
 
   isReady(slot: Slot, sequence: Sequence): boolean {
-    const { gate, trace } = this.#parts;
-    if (trace !== null) return false;
+    return this.#parts.trace === null && this.#isSettled(slot, sequence);
+  }
+
+  #isSettled(slot: Slot, sequence: Sequence): boolean {
+    const { gate } = this.#parts;
     return gate === null ? this.#engine.table.sequence(slot) === sequence : gate.isSettled(slot, sequence);
   }
 
@@ -58,6 +62,10 @@ export class LayeredDecision implements Layers {
       return denial;
     }
     const verdict = this.judge(asked, read);
+    // Where a history is kept, the short way is not taken. It would have come to the same: every simulated world holds that.
+    if (this.#parts.trace !== null && read === null && slot !== NONE && this.#isSettled(slot, sequence)) {
+      assert(verdict === "proceed", "a settled key must be looked at");
+    }
     if (verdict === "read") return null;
     const degraded = verdict === "degraded";
     if (degraded) engine.tally.add(TALLY.degraded);

@@ -10,6 +10,7 @@ import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { Breaker } from "../core/breaker.ts";
 import type { Clock, Timers } from "../core/clock.ts";
 import { type Pending, withDeadline } from "../core/deadline.ts";
+import { SluiceError } from "../core/errors.ts";
 import type { Trace } from "../core/trace.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -50,6 +51,8 @@ export class DenialChannel {
   emitted = 0;
   dropped = 0;
   inflated = 0;
+  /** Rows that are none. */
+  junk = 0;
 
   constructor(engine: Engine, ledger: Ledger, counters: Counters, options: DenialOptions) {
     this.#engine = engine;
@@ -101,12 +104,23 @@ export class DenialChannel {
   /** Reads the active rows, and raises each row's own cell so far that its view reaches the limit. Rejects on failure. */
   async importOnce(): Promise<void> {
     const rows = await this.#counters.denials.active(this.#options.clock.wallMs());
-    for (const row of rows) this.#inflate(row);
+    for (const row of rows) {
+      try {
+        this.#inflate(row);
+      } catch (error) {
+        // A row that no process of this version would write must not hide those behind it.
+        if (!(error instanceof SluiceError)) throw error;
+        this.junk++;
+      }
+    }
   }
 
   #inflate(row: DenialRow): void {
     const sequence = row.sequence as Sequence;
-    if (!Number.isSafeInteger(row.limit) || row.limit < 0) return;
+    if (!Number.isSafeInteger(row.limit) || row.limit < 0) {
+      this.junk++;
+      return;
+    }
     const slot = slotFor(this.#engine, this.#ledger, row.key, sequence);
     if (slot === NONE) return;
     const { table } = this.#engine;

@@ -9,6 +9,7 @@
 
 import type { Sequence, Slot } from "../core/brands.ts";
 import type { Clock } from "../core/clock.ts";
+import { SluiceError } from "../core/errors.ts";
 import type { Trace } from "../core/trace.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -39,7 +40,7 @@ export class Import {
   failed = 0;
   junk = 0;
   /** Monotonic clock; 0: never. */
-  lastMs = 0;
+  #lastMs: number;
 
   constructor(
     engine: Engine,
@@ -53,6 +54,12 @@ export class Import {
     this.#region = options.region;
     this.#clock = options.clock;
     this.#trace = options.trace;
+    this.#lastMs = options.clock.monoMs();
+  }
+
+  /** How long ago the last import succeeded; before the first, how long ago this began. */
+  get ageMs(): number {
+    return this.#clock.monoMs() - this.#lastMs;
   }
 
   /** Reads what changed and merges it. Rejects if the store fails. */
@@ -63,14 +70,24 @@ export class Import {
       this.#untilFull = (cursor === null ? FULL_EVERY : this.#untilFull) - 1;
       this.#cursor = page.cursor;
       this.regionsLive = Math.max(1, Number.isSafeInteger(page.regionsLive) ? page.regionsLive : 1);
-      this.lastMs = this.#clock.monoMs();
+      this.#lastMs = this.#clock.monoMs();
       const seen = new Map<Slot, number>();
-      for (const cell of page.cells) this.#merge(cell, seen);
+      for (const cell of page.cells) this.#mergeLegal(cell, seen);
       if (cursor === null) this.#markUnseen(seen);
     } catch (error) {
       this.failed++;
       this.#untilFull = 0;
       throw error;
+    }
+  }
+
+  /** A row that no process of this version would write (another tool did, or it was damaged) must not hide those behind it. */
+  #mergeLegal(cell: ImportedCell, seen: Map<Slot, number>): void {
+    try {
+      this.#merge(cell, seen);
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      this.junk++;
     }
   }
 

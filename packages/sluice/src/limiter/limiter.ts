@@ -159,8 +159,11 @@ export class Limiter {
 
   /** Whoever waits when the limiter closes is still answered, and what it counts is replayed with the rest. */
   async #close(): Promise<CloseReport> {
+    const letGo = this.#stack.stayAlive();
     await Promise.allSettled(this.#waiting);
-    return this.#stack.close();
+    const report = await this.#stack.close();
+    letGo();
+    return report;
   }
 
   #wait<Answer>(answer: Promise<Answer>): Promise<Answer> {
@@ -168,12 +171,13 @@ export class Limiter {
     return answer.finally(() => this.#waiting.delete(answer));
   }
 
-  /** Reads the origin, then decides; again if the key was denied meanwhile, a few times. */
+  /** Reads the origin, then decides; again if the key was denied meanwhile, a few times, and all within one read timeout. */
   async #readAndDecide(key: Key, limit: number, cost: number): Promise<Decision> {
     const { engine } = this.#stack;
     const { workspace, namespace, durationMs, identifier } = key;
+    const untilMs = this.#regional.waitUntilMs();
     for (let tries = 1; ; tries++) {
-      const read = await this.#regional.read(key, cost > 0);
+      const read = await this.#regional.read(key, cost > 0, untilMs);
       const scope = engine.scopes.find(workspace, namespace, durationMs);
       const decision = engine.decide(
         scope,
@@ -188,13 +192,14 @@ export class Limiter {
 
   async #readAndDecideMany(items: readonly BatchItem[], needed: readonly number[]): Promise<BatchDecision> {
     const reads: (ReadOutcome | null)[] = items.map(() => null);
+    const untilMs = this.#regional.waitUntilMs();
     let wanted = needed;
     for (let tries = 1; ; tries++) {
       const keys = wanted.map((i) => ({
         key: items[i]!.key,
         mayClaim: items.some((one) => one.cost > 0 && isSameCell(one, items[i]!)),
       }));
-      const outcomes = await this.#regional.readMany(keys);
+      const outcomes = await this.#regional.readMany(keys, untilMs);
       wanted.forEach((i, at) => {
         const read = outcomes[at]!;
         reads[i] = tries < READS_MAX ? read : { ...read, isOk: false };

@@ -20,6 +20,8 @@ export interface CloseReport {
 
 /** The global layer has this long to say goodbye, also where the origin took all the time there was. */
 const CLOSE_LEAST_MS = 100;
+/** Requests that wait when a limiter closes are answered first, and the global layer has its own time. */
+const STAY_MORE_MS = 1_000;
 
 export class Stack {
   readonly engine: Engine;
@@ -76,12 +78,19 @@ export class Stack {
     this.#housekeeping.stop();
     this.global?.stop();
     if (this.regional === null && this.global === null) return { lost: 0 };
-    // Nothing else may hold the process when the origin is away: without this it would end in mid-close, as if all were well.
-    const hold = this.#timers.set(() => {}, 2 * this.#closeTimeoutMs + CLOSE_LEAST_MS, true);
     const endMs = this.#clock.monoMs() + this.#closeTimeoutMs;
     const lost = (await this.regional?.close(this.#closeTimeoutMs)) ?? 0;
     await this.global?.close(Math.max(CLOSE_LEAST_MS, endMs - this.#clock.monoMs()));
-    this.#timers.clear(hold);
     return { lost };
+  }
+
+  /**
+   * Keeps the process alive until what it returns is called: nothing else may hold it when the origin is away, and it would end
+   * in mid-close, as if all were well.
+   */
+  stayAlive(): () => void {
+    if (this.regional === null && this.global === null) return () => {};
+    const hold = this.#timers.set(() => {}, 2 * this.#closeTimeoutMs + STAY_MORE_MS, true);
+    return () => this.#timers.clear(hold);
   }
 }

@@ -77,6 +77,10 @@ export interface GlobalStats {
   readonly publishesFailed: number;
   readonly importsFailed: number;
   readonly roundsFailed: number;
+  /** Rows of the global store that are none, and were left out. */
+  readonly junk: number;
+  /** How old what is known of the other regions is: since the last import that succeeded, or since the start. */
+  readonly importAgeMs: number;
   /** Keys that have risen since they were last published. */
   readonly unpublished: number;
   readonly denials: { readonly emitted: number; readonly dropped: number; readonly inflated: number };
@@ -138,6 +142,8 @@ function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
     publishesFailed: publish.failed,
     importsFailed: imports.failed,
     roundsFailed: failed,
+    junk: imports.junk + denials.junk,
+    importAgeMs: imports.ageMs,
     unpublished,
     denials: { emitted, dropped, inflated },
     overAdmission: imports.overAdmissions.read(),

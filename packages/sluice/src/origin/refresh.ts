@@ -165,6 +165,6 @@ export class Refresh {
   }
 }
 
-function failure(sequence: Sequence, beganMs: number): ReadOutcome {
+export function failure(sequence: Sequence, beganMs: number): ReadOutcome {
   return { isOk: false, beganMs, sequence, current: 0, previous: 0 };
 }

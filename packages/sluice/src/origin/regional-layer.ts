@@ -6,6 +6,7 @@
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Clock, Timers } from "../core/clock.ts";
+import { withDeadline } from "../core/deadline.ts";
 import type { Trace } from "../core/trace.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -17,7 +18,7 @@ import { CellMerge } from "./cell-merge.ts";
 import { freshnessMs } from "./freshness.ts";
 import type { Origin } from "./origin.ts";
 import { OriginCalls } from "./origin-calls.ts";
-import { type ReadWish, Refresh } from "./refresh.ts";
+import { failure, type ReadWish, Refresh } from "./refresh.ts";
 import { Replay } from "./replay.ts";
 
 export interface RegionalOptions {
@@ -39,6 +40,8 @@ const HURRY_PARTS = 10;
 
 /** While closing, a flush that failed is tried again this soon. */
 const CLOSE_RETRY_MS = 50;
+/** The budget of commands is for a process that goes on; one that closes sends in steps that an origin answers well in time. */
+const CLOSE_RAISES_MAX = 10_000;
 
 export class RegionalLayer implements Gate {
   readonly calls: OriginCalls;
@@ -93,13 +96,31 @@ export class RegionalLayer implements Gate {
     this.#engine.table.raiseStrictUntil(slot, this.#engine.clock.monoMs() + durationMs);
   }
 
-  /** Reads the cells of a key that `verdict` asked for. Never rejects. */
-  read(key: Key, mayClaim: boolean): Promise<ReadOutcome> {
-    return this.refresh.read(this.#wish(key, mayClaim));
+  /** The moment up to which a request that begins now may wait, however often it must read. Monotonic clock. */
+  waitUntilMs(): number {
+    return this.#options.clock.monoMs() + this.#options.readTimeoutMs;
   }
 
-  readMany(keys: readonly { readonly key: Key; readonly mayClaim: boolean }[]): Promise<readonly ReadOutcome[]> {
-    return this.refresh.readMany(keys.map(({ key, mayClaim }) => this.#wish(key, mayClaim)));
+  /** Reads the cells of a key that `verdict` asked for; a failure if that takes longer than until `untilMs`. Never rejects. */
+  async read(key: Key, mayClaim: boolean, untilMs: number): Promise<ReadOutcome> {
+    const wish = this.#wish(key, mayClaim);
+    return (await this.#inTime(() => this.refresh.read(wish), untilMs)) ?? failure(wish.sequence, untilMs);
+  }
+
+  async readMany(
+    keys: readonly { readonly key: Key; readonly mayClaim: boolean }[],
+    untilMs: number,
+  ): Promise<readonly ReadOutcome[]> {
+    const wishes = keys.map(({ key, mayClaim }) => this.#wish(key, mayClaim));
+    const outcomes = await this.#inTime(() => this.refresh.readMany(wishes), untilMs);
+    return outcomes ?? wishes.map(({ sequence }) => failure(sequence, untilMs));
+  }
+
+  /** Somebody waits for it: the deadline keeps the process alive. */
+  async #inTime<Outcome>(start: () => Promise<Outcome>, untilMs: number): Promise<Outcome | null> {
+    const { clock, timers } = this.#options;
+    const outcome = await withDeadline(start, Math.max(0, untilMs - clock.monoMs()), timers, undefined, true);
+    return outcome.kind === "done" ? outcome.value : null;
   }
 
   start(): void {
@@ -120,11 +141,10 @@ export class RegionalLayer implements Gate {
     this.stop();
     const { clock, timers } = this.#options;
     const endMs = clock.monoMs() + deadlineMs;
-    while (this.replay.unconfirmed() > 0 && clock.monoMs() < endMs) {
-      const before = this.replay.unconfirmed();
-      await this.replay.flushOnce();
-      if (this.replay.unconfirmed() >= before)
-        await new Promise<void>((resolve) => timers.set(resolve, CLOSE_RETRY_MS));
+    while (this.replay.waiting > 0 && clock.monoMs() < endMs) {
+      const before = this.replay.waiting;
+      await this.replay.flushOnce(CLOSE_RAISES_MAX);
+      if (this.replay.waiting >= before) await new Promise<void>((resolve) => timers.set(resolve, CLOSE_RETRY_MS));
     }
     const lost = this.replay.unconfirmed();
     await this.calls.close(Math.max(CLOSE_RETRY_MS, endMs - clock.monoMs()));

@@ -43,20 +43,35 @@ describe("replay", () => {
     expect([await replay.flushOnce(), origin.raises]).toEqual([true, []]);
   });
 
-  test("cells nearest their limit go first, within the budget; the rest goes next", async () => {
-    const { accept, replay, raised } = setUp(2);
+  test("cells nearest their limit go first, within the budget, but for a quarter of it that is for the oldest", async () => {
+    const { accept, replay, raised } = setUp(4);
     for (const [identifier, cost] of [
       ["a", 1],
       ["b", 80],
       ["c", 50],
       ["d", 100],
+      ["e", 20],
+      ["f", 90],
     ] as const)
       accept(identifier, cost);
     await replay.flushOnce();
-    expect(raised()).toEqual(["d100", "b80"]);
-    expect(replay.unconfirmed()).toBe(51);
+    expect(raised()).toEqual(["a1", "d100", "f90", "b80"]);
+    expect(replay.unconfirmed()).toBe(70);
     await replay.flushOnce();
-    expect(raised().slice(2)).toEqual(["c50", "a1"]);
+    expect(raised().slice(4)).toEqual(["c50", "e20"]);
+  });
+
+  test("a cell that uses little of its limit is not kept waiting for ever by busy ones", async () => {
+    const { accept, replay, raised } = setUp(2);
+    accept("z", 1);
+    for (let flush = 0; flush < 3; flush++) {
+      for (const identifier of ["a", "b", "c"]) accept(identifier, 10);
+      await replay.flushOnce();
+    }
+    expect(raised()).toContain("z1");
+    // What was counted while a flush was under way waits anew, behind the others.
+    const sent = raised().filter((one) => one.startsWith("a") || one.startsWith("b") || one.startsWith("c"));
+    expect(new Set(sent.map((one) => one[0]))).toEqual(new Set(["a", "b", "c"]));
   });
 
   test("the heartbeat goes last: a state that has it has all that was sent with it", async () => {

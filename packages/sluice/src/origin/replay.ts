@@ -31,6 +31,8 @@ interface Entry {
 const FLUSH_DEADLINE_MS = 1_000;
 /** How finely slots are ordered by the use of their limit. */
 const USE_LEVELS = 8;
+/** A part of a flush that cannot carry all is for those that have waited longest, whatever they use of their limit. */
+const OLDEST_PART = 1 / 4;
 
 export interface ReplayOptions {
   readonly flushMs: number;
@@ -81,7 +83,7 @@ export class Replay {
   }
 
   /** One flush: sends up to the budget, merges the answers. False if the origin could not be asked. Never rejects. */
-  async flushOnce(): Promise<boolean> {
+  async flushOnce(raisesMax: number = this.#options.raisesMax): Promise<boolean> {
     if (this.isFlushing) return true;
     if (this.#table.size === 0 && this.#ledger.orphans.length === 0) {
       this.#cleanMs = this.#clock.monoMs();
@@ -89,13 +91,18 @@ export class Replay {
     }
     this.#sent = 0;
     this.#ledger.dropOrphans(this.#clock.wallMs());
-    return this.#flush(this.#ledger.unreplayed, this.#ledger.orphans.slice(0, this.#options.raisesMax));
+    return this.#flush(this.#ledger.unreplayed, this.#ledger.orphans.slice(0, raisesMax), raisesMax);
   }
 
   /** Sends the hurried slots alone. Nothing while a flush is under way: ask again when it is over. Never rejects. */
   async flushHurriedOnce(): Promise<void> {
     if (this.isFlushing || this.hurried.size === 0 || this.#sent >= this.#options.raisesMax) return;
-    await this.#flush(this.hurried, []);
+    await this.#flush(this.hurried, [], this.#options.raisesMax);
+  }
+
+  /** Keys and orphans that are not confirmed. */
+  get waiting(): number {
+    return this.#ledger.unreplayed.size + this.#ledger.orphans.length;
   }
 
   /** Accepted cost that the origin has not confirmed, of cells that still matter. */
@@ -110,16 +117,16 @@ export class Replay {
     return this.#ledger.orphans.reduce((total, orphan) => total + orphan.unconfirmed, sum);
   }
 
-  async #flush(slots: ReadonlySet<Slot>, orphans: readonly Orphan[]): Promise<boolean> {
+  async #flush(slots: ReadonlySet<Slot>, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
     this.isFlushing = true;
     try {
-      return await this.#send(slots, orphans);
+      return await this.#send(slots, orphans, raisesMax);
     } finally {
       this.isFlushing = false;
     }
   }
 
-  async #send(slots: ReadonlySet<Slot>, orphans: readonly Orphan[]): Promise<boolean> {
+  async #send(slots: ReadonlySet<Slot>, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
     const beganMs = this.#clock.monoMs();
     const wallMs = this.#clock.wallMs();
     // A hundred thousand cells that wait for an origin that is away need not be listed twenty times a second.
@@ -128,7 +135,7 @@ export class Replay {
       return false;
     }
     const beat = this.#heartbeat.next(wallMs);
-    const entries = this.#entries(slots, wallMs, this.#options.raisesMax - this.#sent - orphans.length);
+    const entries = this.#entries(slots, wallMs, raisesMax - this.#sent - orphans.length);
     this.#sent += orphans.length + entries.length;
     this.hurried.clear();
     // The beat goes last: a state of the origin that has it has all that was confirmed with it.
@@ -142,7 +149,7 @@ export class Replay {
     entries.forEach((entry, i) => {
       this.#settle(entry, answers[orphans.length + i] ?? null, beganMs);
     });
-    const isWhole = slots === this.#ledger.unreplayed && this.#sent < this.#options.raisesMax;
+    const isWhole = slots === this.#ledger.unreplayed && this.#sent < raisesMax;
     if (isWhole && !answers.includes(null)) this.#cleanMs = beganMs;
     const beatAnswer = answers.at(-1) ?? null;
     if (beatAnswer !== null && this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();
@@ -153,7 +160,10 @@ export class Replay {
     this.#tell(raise, beganMs, answer);
     if (answer === null) return;
     this.#merge.applyRaise(slot, name, raise.sequence as Sequence, raise.total, answer, beganMs);
-    if (this.#ledger.name(slot) === name && !this.#hasUnreplayed(slot)) this.#ledger.markReplayed(slot);
+    if (this.#ledger.name(slot) !== name) return;
+    this.#ledger.markReplayed(slot);
+    // Counted meanwhile: it waits anew, behind those that were not sent.
+    if (this.#hasUnreplayed(slot)) this.#ledger.markUnreplayed(slot);
   }
 
   #settleOrphans(orphans: readonly Orphan[], answers: readonly (OriginCount | null)[]): void {
@@ -194,12 +204,14 @@ export class Replay {
       const use = this.#table.viewCurrent(slot) / this.#table.limitLow(slot);
       levels[USE_LEVELS - 1 - Math.min(USE_LEVELS - 1, Math.floor(use * USE_LEVELS))]!.push(slot);
     }
+    const ordered = levels.flat();
+    const isBehind = ordered.length > raisesMax;
     const entries: Entry[] = [];
-    for (const slot of levels.flat()) {
+    for (const slot of isBehind ? oldestFirst(slots, Math.ceil(raisesMax * OLDEST_PART), ordered) : ordered) {
       if (entries.length >= raisesMax) break;
       const name = this.#ledger.name(slot);
       if (name === undefined) continue;
-      const found = this.#entriesOf(slot, name, wallMs);
+      const found = this.#entriesOf(slot, name, wallMs, isBehind);
       // Nothing left to send: the cells have expired, or were confirmed meanwhile.
       if (found.length === 0 && !this.#hasUnreplayed(slot)) this.#ledger.markReplayed(slot);
       entries.push(...found);
@@ -207,7 +219,7 @@ export class Replay {
     return entries.slice(0, raisesMax);
   }
 
-  #entriesOf(slot: Slot, name: SlotName, wallMs: number): Entry[] {
+  #entriesOf(slot: Slot, name: SlotName, wallMs: number, isBehind: boolean): Entry[] {
     const table = this.#table;
     const { durationMs } = name.key;
     const sequence = table.sequence(slot);
@@ -218,7 +230,7 @@ export class Replay {
       const expiresAtMs = cellExpiryMs(at, durationMs);
       if (expiresAtMs <= wallMs) continue;
       const isUnreplayed = total > table.replayed(slot, at);
-      const isAging = at === before && this.#isAging(table.freshUntilMs(slot, at), durationMs);
+      const isAging = !isBehind && at === before && this.#isAging(table.freshUntilMs(slot, at), durationMs);
       if (!isUnreplayed && !isAging) continue;
       const raise = { key: name.text, sequence: at, writer: name.writer, total, expiresAtMs };
       entries.push({ slot, name, raise });
@@ -250,4 +262,15 @@ export class Replay {
       component,
     });
   }
+}
+
+/** The first `count` of the slots, which are in the order of their waiting, and then the others in the order given. */
+function oldestFirst(slots: Iterable<Slot>, count: number, ordered: readonly Slot[]): ReadonlySet<Slot> {
+  const first = new Set<Slot>();
+  for (const slot of slots) {
+    if (first.size >= count) break;
+    first.add(slot);
+  }
+  for (const slot of ordered) first.add(slot);
+  return first;
 }

@@ -13,6 +13,7 @@ import type { DecisionEvent, OriginEvent } from "../../core/trace.ts";
 import { freshnessMs } from "../../origin/freshness.ts";
 import type { HistoryLine } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
+import { DELAY_WORST } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { LifeTruth, Truth } from "./truth.ts";
 
@@ -86,6 +87,8 @@ export class Freshness implements CheckerPart {
    */
   #mayDegrade(process: string, { key, monoMs, durationMs }: DecisionEvent, options: WorldOptions): boolean {
     if (options.faults.length > 0 || options.script !== "none" || options.cellsMax < options.keys.length) return true;
+    // An origin so far away that reads may come too late is trouble enough.
+    if (2 * DELAY_WORST * options.originDelayMs >= options.readTimeoutMs) return true;
     return monoMs - (this.#deniedMs.get(`${process} ${key}`) ?? Number.NEGATIVE_INFINITY) < durationMs;
   }
 

@@ -17,7 +17,7 @@ export interface Horizons {
 }
 
 /** A message takes up to this many times its link's mean delay. */
-const DELAY_WORST = 1.5;
+export const DELAY_WORST = 1.5;
 /** A rhythm is late by up to a tenth, and a round that is under way when the next is due makes it wait once more. */
 const ROUND_WORST = 2.2;
 /** A breaker stays open for a second; a read that failed is not repeated for 300 ms; rounds are given up after 10 s. */
