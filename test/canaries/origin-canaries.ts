@@ -273,8 +273,13 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
   },
   {
     name: "joined-read-never-answered",
-    breaks: "who joins a read that is under way is not told how it ended",
+    breaks: "who joins a read that is under way is not told how it ended, and waits without a deadline",
     patches: [
+      {
+        file: "origin/regional-layer.ts",
+        find: "withDeadline(start, Math.max(0, untilMs - clock.monoMs()), timers, undefined, true);",
+        replace: "withDeadline(start, 1e12, timers, undefined, true);",
+      },
       {
         file: "origin/refresh.ts",
         find: "        return flight.outcome;",
@@ -284,13 +289,25 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     noticedBy: ["liveness"],
   },
   {
+    name: "strictness-forgotten-on-the-short-way",
+    breaks: "a busy key whose cells are fresh is allowed at once though it was denied lately",
+    patches: [
+      {
+        file: "engine/cell-table.ts",
+        find: " && monoMs >= cold[c + STRICT_UNTIL]!;",
+        replace: ";",
+      },
+    ],
+    noticedBy: ["strict"],
+  },
+  {
     name: "closed-without-replay",
     breaks: "closing replays nothing and reports nothing lost",
     patches: [
       {
         file: "origin/regional-layer.ts",
-        find: "while (this.replay.unconfirmed() > 0 && clock.monoMs() < endMs) {",
-        replace: "while (this.replay.unconfirmed() < 0) {",
+        find: "while (this.replay.waiting > 0 && clock.monoMs() < endMs) {",
+        replace: "while (this.replay.waiting < 0) {",
       },
       {
         file: "origin/regional-layer.ts",

@@ -3,7 +3,6 @@
  *
  * The engine has looked and computed; nothing runs between that and what happens here.
  */
-import { assert } from "../core/assert.ts";
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Trace } from "../core/trace.ts";
 import { NONE } from "./cell-table.ts";
@@ -62,10 +61,6 @@ export class LayeredDecision implements Layers {
       return denial;
     }
     const verdict = this.judge(asked, read);
-    // Where a history is kept, the short way is not taken. It would have come to the same: every simulated world holds that.
-    if (this.#parts.trace !== null && read === null && slot !== NONE && this.#isSettled(slot, sequence)) {
-      assert(verdict === "proceed", "a settled key must be looked at");
-    }
     if (verdict === "read") return null;
     const degraded = verdict === "degraded";
     if (degraded) engine.tally.add(TALLY.degraded);
@@ -98,7 +93,11 @@ export class LayeredDecision implements Layers {
     const { gate } = this.#parts;
     if (gate === null) return "proceed";
     if (read !== null && !read.isOk) return "degraded";
-    if (read === null || read.sequence !== sequence) return gate.verdict(slot, sequence, nowMs, key.durationMs);
+    if (read === null || read.sequence !== sequence) {
+      // What suffices for the short way suffices here. Where a history is kept that way is never taken, and so it is tried all the same.
+      if (slot !== NONE && gate.isSettled(slot, sequence)) return "proceed";
+      return gate.verdict(slot, sequence, nowMs, key.durationMs);
+    }
     return gate.suffices(slot, read.beganMs, key.durationMs) ? "proceed" : "read";
   }
 
