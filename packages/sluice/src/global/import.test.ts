@@ -44,6 +44,29 @@ describe("import", () => {
     expect(table.others(slot, world.sequence)).toBe(6);
   });
 
+  test("a row with a key that is none is counted and left out, and those behind it are merged", async () => {
+    const { world, imports, counters, put, foreign } = setUp();
+    const row = { sequence: world.sequence, count: 9, expiresAtMs: (world.sequence + 2) * MINUTE_MS };
+    for (const identifier of ["", "x".repeat(600), "\ud800"]) {
+      await counters.store.publish("us", [{ ...row, key: { ...world.key("a"), identifier } }]);
+    }
+    await counters.store.publish("us", [{ ...row, key: { ...world.key("a"), namespace: "" } }]);
+    await put("us", 5);
+    await imports.importOnce();
+    expect([foreign(), imports.junk, imports.failed]).toEqual([5, 4, 0]);
+  });
+
+  test("its age runs from the last one that succeeded", async () => {
+    const { time, imports, counters } = setUp();
+    await time.advance(5_000);
+    expect(imports.ageMs).toBe(5_000);
+    await imports.importOnce();
+    await time.advance(1_000);
+    counters.trouble("failing");
+    await expect(imports.importOnce()).rejects.toThrow();
+    expect(imports.ageMs).toBe(1_000);
+  });
+
   test("a cell that nobody has asked about here takes a free slot, and evicts nobody", async () => {
     const { world, imports, put, foreign } = setUp(1);
     await put("us", 5, "a");

@@ -1,0 +1,60 @@
+/** Nobody waits longer than one read timeout, and a process does not end under somebody who waits. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { Processes } from "./processes.ts";
+
+const TIMEOUT_MS = 300;
+
+describe("a request that waits", () => {
+  test("is answered within one read timeout, though its key is denied again whenever it is read", async () => {
+    const world = new Processes();
+    const { time, origin } = world;
+    const { ask, askNow, limiter } = world.start();
+    await ask({ cost: 9 });
+    // Denied: from now on the key is strict, and every allow reads first.
+    expect(askNow({ cost: 5 })).toMatchObject({ success: false });
+    origin.trouble("stalled", "reads");
+    let waitedMs: number | undefined;
+    const beganMs = time.monoMs;
+    const waiting = limiter
+      .limit({ namespace: "api", identifier: "user_42", limit: 10, duration: "1m" })
+      .then((answer) => {
+        waitedMs = time.monoMs - beganMs;
+        return answer;
+      });
+    // Each read ends just in time and is too old by then, because of another denial.
+    for (let i = 0; i < 4 && waitedMs === undefined; i++) {
+      await time.advance(TIMEOUT_MS - 50);
+      askNow({ cost: 5 });
+      origin.heal();
+      origin.trouble("stalled", "reads");
+      await time.advance(1);
+    }
+    await time.advance(TIMEOUT_MS);
+    expect(await waiting).toMatchObject({ success: true, degraded: true });
+    expect(waitedMs).toBeLessThanOrEqual(TIMEOUT_MS);
+    origin.heal();
+    await time.settle();
+  });
+
+  // In a process with nothing else that would keep it alive: what is printed, and the code it ends with.
+  test.each([
+    ["a request", "console.log((await limiter.limit(key)).degraded);", "true"],
+    ["close", "void limiter.limit(key); console.log((await limiter.close()).lost);", "1"],
+  ])("keeps its process alive on an origin that never answers: %s", async (_, ask, printed) => {
+    const built = new URL("../packages/sluice/dist/index.js", import.meta.url).href;
+    const script = `
+      const { Limiter } = await import(${JSON.stringify(built)});
+      const never = () => new Promise(() => {});
+      const limiter = new Limiter({ origin: { raise: never, read: never, close: async () => {} }, closeTimeoutMs: 200 });
+      const key = { namespace: "api", identifier: "user_42", limit: 10, duration: "1m" };
+      ${ask}`;
+    const args = ["--input-type=module", "--eval", script];
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      cwd: fileURLToPath(new URL(".", import.meta.url)),
+    });
+    expect(stdout.trim()).toBe(printed);
+  });
+});
