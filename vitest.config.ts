@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { luaText } from "./scripts/lua-text.ts";
@@ -18,6 +19,8 @@ export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
     pool: "forks",
+    // The runner would leave one of two cores idle.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     execArgv: ["--expose-gc"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
