@@ -1,5 +1,5 @@
 /**
- * The warm path allocates the decision and nothing else: measured against a loop that makes the same object.
+ * The warm path allocates the decision and no other object: measured against a loop that makes the same object.
  *
  * On the built package: the test runner reaches every import of the source through an object, which hides it from the
  * compiler.
@@ -13,8 +13,12 @@ const { Limiter } = (await import(built)) as typeof import("sluice");
 /** 5,000 answers of 120 bytes are 0.6 MB: they fit the young generation, so nothing is collected while they are counted. */
 const CALLS = 5_000;
 const ROUNDS = 15;
-/** Half of the smallest object there is (16 bytes): one object more on each call is seen, what measuring costs is not. */
-const SLACK_BYTES = 8;
+/**
+ * A time that a call passes or returns is boxed (16 bytes) wherever the compiler does not inline that call, and what it inlines
+ * depends on the moment at which it looks: one start in four has one such box, the others none. Any object at all is larger: 24
+ * bytes are allowed, and an object more on each call is seen.
+ */
+const SLACK_BYTES = 24;
 /** The compiler works beside the program and may be late on a busy machine: 40 times 75,000 calls are enough for it. */
 const SETTLES_MAX = 40;
 
@@ -83,7 +87,7 @@ describe("the decision path", () => {
     namespace: `space_${i}`,
     duration: "1h" as const,
   }));
-  const floor = bytesPerCall(bareDecision, (3 + 8 + 2 + 2) * 8 + SLACK_BYTES);
+  const floor = bytesPerCall(bareDecision, (3 + 8 + 2 + 2 + 1) * 8);
 
   test("an object of eight fields is what a decision costs", () => {
     expect(globalThis.gc).toBeTypeOf("function");

@@ -76,6 +76,8 @@ class Run {
     const moved = this.#wallMs + (back ? -1 : 1) * (this.#random.below(reach) + 1);
     // The same key before and after: only what lies on both sides of a jump can tell whether its sequence went back.
     const key = this.#random.pick(this.#keys);
+    // Whoever is asked looks at the clock, and holds what it has seen.
+    this.#model.observe(this.#wallMs);
     const before = this.#inspect(key);
     const { followed } = this;
     const beforeMs = before.current.endMs - before.leftMs;
