@@ -306,8 +306,8 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/regional-layer.ts",
-        find: "while (this.replay.waiting > 0 && clock.monoMs() < endMs) {",
-        replace: "while (this.replay.waiting < 0) {",
+        find: "for (let left = this.replay.unconfirmed(); left > 0 && clock.monoMs() < endMs; ) {",
+        replace: "for (let left = 0; left > 0; ) {",
       },
       {
         file: "origin/regional-layer.ts",

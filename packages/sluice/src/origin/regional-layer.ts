@@ -141,10 +141,11 @@ export class RegionalLayer implements Gate {
     this.stop();
     const { clock, timers } = this.#options;
     const endMs = clock.monoMs() + deadlineMs;
-    while (this.replay.waiting > 0 && clock.monoMs() < endMs) {
-      const before = this.replay.waiting;
+    for (let left = this.replay.unconfirmed(); left > 0 && clock.monoMs() < endMs; ) {
+      const before = left;
       await this.replay.flushOnce(CLOSE_RAISES_MAX);
-      if (this.replay.waiting >= before) await new Promise<void>((resolve) => timers.set(resolve, CLOSE_RETRY_MS));
+      left = this.replay.unconfirmed();
+      if (left >= before) await new Promise<void>((resolve) => timers.set(resolve, CLOSE_RETRY_MS));
     }
     const lost = this.replay.unconfirmed();
     await this.calls.close(Math.max(CLOSE_RETRY_MS, endMs - clock.monoMs()));

@@ -100,11 +100,6 @@ export class Replay {
     await this.#flush(this.hurried, [], this.#options.raisesMax);
   }
 
-  /** Keys and orphans that are not confirmed. */
-  get waiting(): number {
-    return this.#ledger.unreplayed.size + this.#ledger.orphans.length;
-  }
-
   /** Accepted cost that the origin has not confirmed, of cells that still matter. */
   unconfirmed(): number {
     const wallMs = this.#clock.wallMs();
