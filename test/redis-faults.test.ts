@@ -1,5 +1,5 @@
 /** What a real Redis and a real network do to a process: nothing is counted twice, nothing is believed that is not so. */
-import { Limiter, type LimiterOptions, type Origin, type Raise } from "sluice";
+import { Limiter, type LimiterEvent, type LimiterOptions, type Origin, type Raise } from "sluice";
 import { type RedisOptions, redisOrigin } from "sluice/redis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CommandFault, FaultProxy } from "./rig/fault-proxy.ts";
@@ -134,12 +134,14 @@ describe("redis origin › a troubled connection", () => {
 
 /** A limiter on real time, and a way to ask it. */
 function limiterOn(options: RedisOptions, more: LimiterOptions = {}) {
-  const limiter = new Limiter({ origin: redisOrigin({ connectTimeoutMs: 500, ...options }), ...more });
+  const events: LimiterEvent[] = [];
+  const onEvent = (event: LimiterEvent) => events.push(event);
+  const limiter = new Limiter({ origin: redisOrigin({ connectTimeoutMs: 500, ...options }), onEvent, ...more });
   open.push(() => limiter.close());
   const ask = (identifier: string) => limiter.limit({ namespace: "api", identifier, limit: 1_000_000, duration: "1h" });
   const allowed = () => limiter.stats().decisions.allowed;
   const stored = () => limiter.stats().origin!;
-  return { limiter, ask, allowed, stored };
+  return { limiter, ask, allowed, stored, events };
 }
 
 const FLUSH_MS = 50;
@@ -180,6 +182,14 @@ describe("limiter on redis › Redis forgets", () => {
     // Two flushes, and what a busy machine adds to them.
     expect(await whole(one)).toBeLessThan(2 * FLUSH_MS + 500);
     expect(one.stored()).toMatchObject({ losses: 1, unreplayed: 0 });
+    await one.limiter.close();
+    const told = one.events.map(({ atMs, omitted, ...what }) => what);
+    expect(told).toContainEqual({ kind: "lost", layer: "origin", cells: 500 });
+    const connections = told.filter(({ kind }) => kind === "connection");
+    expect(connections[0]).toMatchObject({ state: "up", address: `127.0.0.1:${server.port}` });
+    expect(connections[1]).toMatchObject({ state: "down", failure: "connection" });
+    expect(connections.at(-1)).toMatchObject({ state: "up" });
+    expect(told.at(-1)).toEqual({ kind: "closed", lost: 0 });
   });
 
   test("FLUSHALL under load: all of it is back", async () => {

@@ -28,12 +28,18 @@ describe("a process that starts", () => {
 
   test("is told why there is no connection, however often it asks", async () => {
     await server.ask("ACL", "SETUSER", "known", "on", ">right");
-    const limiter = new Limiter({ origin: redisOrigin({ url: `redis://known:wrong@127.0.0.1:${server.port}` }) });
+    const told: string[] = [];
+    const limiter = new Limiter({
+      origin: redisOrigin({ url: `redis://known:wrong@127.0.0.1:${server.port}` }),
+      onEvent: (event) => told.push(JSON.stringify(event)),
+    });
     await poll("refused", () => limiter.stats().origin?.store?.failures["auth"]);
     for (let i = 0; i < 5; i++) await limiter.limit({ ...key, identifier: `user_${i}` });
     expect(limiter.stats().origin?.store?.lastFailure).toMatchObject({ kind: "auth" });
     expect(JSON.stringify(limiter.stats())).not.toContain("wrong@");
     await limiter.close();
+    expect(told[0]).toMatch(/"kind":"connection".*"state":"down".*"failure":"auth","message":"WRONGPASS/);
+    expect(told.join()).not.toContain("wrong@");
   });
 });
 

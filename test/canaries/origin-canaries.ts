@@ -264,8 +264,8 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "core/breaker.ts",
-        find: '      this.#state = { kind: "closed" };',
-        replace: '      this.#state = { kind: "open", untilMs: Number.POSITIVE_INFINITY };',
+        find: '      this.#turn({ kind: "closed" });',
+        replace: '      this.#turn({ kind: "open", untilMs: Number.POSITIVE_INFINITY });',
       },
     ],
     noticedBy: ["conservation", "liveness", "excess", "shutdown"],

@@ -27,6 +27,8 @@ export class Breaker {
   #slice = 0;
   /** Times it opened. */
   opened = 0;
+  /** Hears of every change. Must not throw. */
+  onChange: (state: State["kind"]) => void = () => {};
 
   get state(): "closed" | "open" | "probing" {
     return this.#state.kind;
@@ -41,7 +43,7 @@ export class Breaker {
   admit(nowMs: number): boolean {
     if (this.#state.kind === "closed") return true;
     if (nowMs < this.#state.untilMs) return false;
-    this.#state = { kind: "probing", untilMs: nowMs + OPEN_MS };
+    this.#turn({ kind: "probing", untilMs: nowMs + OPEN_MS });
     return true;
   }
 
@@ -49,7 +51,7 @@ export class Breaker {
     // A call that was let through before it opened says nothing about now.
     if (this.#state.kind === "open") return;
     if (this.#state.kind === "probing") {
-      this.#state = { kind: "closed" };
+      this.#turn({ kind: "closed" });
       this.#calls.fill(0);
       this.#failures.fill(0);
     }
@@ -66,9 +68,16 @@ export class Breaker {
     const calls = sum(this.#calls);
     const isBad = calls >= CALLS_MIN && sum(this.#failures) >= calls * FAILURES_MIN;
     if (this.#state.kind === "probing" || isBad) {
-      this.#state = { kind: "open", untilMs: nowMs + OPEN_MS };
       this.opened++;
+      this.#turn({ kind: "open", untilMs: nowMs + OPEN_MS });
     }
+  }
+
+  /** A probe that was never answered is followed by another: that is no change. */
+  #turn(state: State): void {
+    const isChange = state.kind !== this.#state.kind;
+    this.#state = state;
+    if (isChange) this.onChange(state.kind);
   }
 
   /** Empties the slices that time has passed over. */

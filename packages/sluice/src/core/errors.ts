@@ -41,6 +41,7 @@ export const ERRORS = {
   RL_SQL_OPTION_INVALID:
     "as the database knows it: user, password and database texts, tls true, false or an object, timeouts from 10 to 60000 ms, migrate true or false, tablePrefix 1 to 32 of a-z, 0-9 and _",
   RL_TRACE_INVALID: "a function",
+  RL_ON_EVENT_INVALID: "a function",
   RL_CLOSED: "open; it decides no more after close()",
 } as const;
 

@@ -14,7 +14,7 @@ export class HeldClock {
   /** Separate backward jumps that were held. */
   held = 0;
   /** Called when the clock is followed backwards, before the new time is given out. */
-  onFollow: () => void = () => {};
+  onFollow: (backMs: number) => void = () => {};
   /** What `read` found last. A field, because a number that a call returns is boxed wherever the call is not inlined. */
   lastMs = 0;
   readonly #clock: Clock;
@@ -62,7 +62,7 @@ export class HeldClock {
   #back(wallMs: number): void {
     if (this.lastMs - wallMs > CLOCK_HOLD_MAX_MS) {
       this.followed++;
-      this.onFollow();
+      this.onFollow(this.lastMs - wallMs);
       this.#isHolding = false;
       this.lastMs = wallMs;
     } else if (!this.#isHolding) {

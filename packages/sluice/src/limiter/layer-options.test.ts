@@ -68,6 +68,7 @@ const BAD: readonly (readonly [keyof LimiterOptions, ErrorCode, string, readonly
   ["globalDurationMin", "RL_DURATION_INVALID", "from 1 s to 30 d", [999, "31d", "1 m", "", null, 0]],
   ["floor", "RL_FLOOR_INVALID", "from 0 to 1", [1.01, -0.01, Number.NaN, "0.5", true, [0.5], Number.POSITIVE_INFINITY]],
   ["errorBudget", "RL_BUDGET_INVALID", "above 0, up to 1", [0, 1.01, -1, Number.NaN, "0.02", null, true]],
+  ["onEvent", "RL_ON_EVENT_INVALID", "a function", [5, "onEvent", {}, []]],
   ["trace", "RL_TRACE_INVALID", "a function", [5, "trace", {}, []]],
 ];
 

@@ -19,6 +19,7 @@ import { type LimiterOptions, readOptions } from "./options.ts";
 import { checkCost, checkLimit, checkRequest, type InspectRequest, type LimitRequest } from "./request.ts";
 import { type CloseReport, Stack } from "./stack.ts";
 import { readStats, type Stats } from "./stats.ts";
+import { Watch } from "./watch.ts";
 
 /** What a rule fixes for all of its requests. */
 export interface RuleOptions {
@@ -48,6 +49,8 @@ const RULE_KNOWN: readonly (keyof RuleOptions)[] = ["workspace", "namespace", "l
 
 export class Limiter {
   readonly #stack: Stack;
+  /** Exists where somebody listens. */
+  readonly #watch: Watch | null;
   /** Requests that wait for the origin. */
   readonly #waiting = new Set<Promise<unknown>>();
   /** Settles when a close that is under way is done; undefined while open. */
@@ -55,7 +58,10 @@ export class Limiter {
 
   /** @throws SluiceError if an option is not legal, or two do not go together. */
   constructor(options: LimiterOptions = {}) {
-    this.#stack = new Stack(readOptions(options));
+    const settings = readOptions(options);
+    const { onEvent, clock, timers } = settings;
+    this.#stack = new Stack(settings);
+    this.#watch = onEvent === null ? null : new Watch(this.#stack, onEvent, clock, timers);
   }
 
   /**
@@ -162,6 +168,7 @@ export class Limiter {
     const letGo = this.#stack.stayAlive();
     await Promise.allSettled(this.#waiting);
     const report = await this.#stack.close();
+    this.#watch?.close(report.lost);
     letGo();
     return report;
   }

@@ -13,6 +13,7 @@ import type { WhenFull } from "../engine/engine.ts";
 import type { Counters } from "../global/counters.ts";
 import type { GlobalMode } from "../global/global-layer.ts";
 import type { Origin } from "../origin/origin.ts";
+import type { EventListener } from "./events.ts";
 import { checkKnown } from "./known.ts";
 import { systemClock, systemRandom, systemTimers } from "./system.ts";
 
@@ -49,6 +50,8 @@ export interface LimiterOptions {
   readonly errorBudget?: number | undefined;
   /** How long `close()` tries to replay what is left: 0 to 60,000 ms, default 5000. */
   readonly closeTimeoutMs?: number | undefined;
+  /** Hears of breakers, connections, losses and troubles that were survived: for logs and alarms. At most a few a second. */
+  readonly onEvent?: EventListener | undefined;
   /** Hears everything that is decided, learnt and sent: for recording histories. Costs an object an event. */
   readonly trace?: Trace | undefined;
   /** Time, timers and randomness; the defaults are the real ones. */
@@ -74,6 +77,7 @@ export interface Settings {
   readonly floor: number | null;
   readonly errorBudget: number;
   readonly closeTimeoutMs: number;
+  readonly onEvent: EventListener | null;
   readonly trace: Trace | null;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -96,6 +100,7 @@ const KNOWN: Readonly<Record<keyof LimiterOptions, true>> = {
   floor: true,
   errorBudget: true,
   closeTimeoutMs: true,
+  onEvent: true,
   trace: true,
   clock: true,
   timers: true,
@@ -111,13 +116,16 @@ export function readOptions(options: LimiterOptions): Settings {
     cellsMax = bounds.CELLS_MAX_DEFAULT,
     whenFull = "allow",
     trace = null,
+    onEvent = null,
   } = options;
   const isCells = Number.isInteger(cellsMax) && cellsMax >= bounds.CELLS_MAX_MIN && cellsMax <= bounds.CELLS_MAX_MAX;
   if (!isCells) throw new SluiceError("RL_CELLS_MAX_INVALID", "cellsMax", cellsMax);
   if (whenFull !== "allow" && whenFull !== "deny") throw new SluiceError("RL_WHEN_FULL_INVALID", "whenFull", whenFull);
   if (trace !== null && typeof trace !== "function") throw new SluiceError("RL_TRACE_INVALID", "trace", trace);
+  if (onEvent !== null && typeof onEvent !== "function")
+    throw new SluiceError("RL_ON_EVENT_INVALID", "onEvent", onEvent);
   checkPassedIn(clock, timers, random);
-  return { cellsMax, whenFull, trace, clock, timers, random, ...regional(options), ...global(options) };
+  return { cellsMax, whenFull, onEvent, trace, clock, timers, random, ...regional(options), ...global(options) };
 }
 
 type RegionalSettings = Pick<Settings, "origin" | "flushMs" | "readTimeoutMs" | "commandsPerSecond" | "closeTimeoutMs">;

@@ -10,7 +10,7 @@ import type { Clock, Timers } from "../core/clock.ts";
 import { type Deadlined, type Pending, withDeadline } from "../core/deadline.ts";
 import { hold, letGo } from "../core/holders.ts";
 import { Latency } from "../core/latency.ts";
-import type { Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
+import type { ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
 
 /** A deadline that fires this much too late was held up here. */
 const LAG_MS = 50;
@@ -67,6 +67,11 @@ export class OriginCalls {
   /** What the store itself has to say, if it is one that does. */
   get health(): OriginHealth | null {
     return this.#origin.health?.() ?? null;
+  }
+
+  /** Hears of the store's connections, if it has some, until what it returns is called. */
+  listen(listener: (event: ConnectionEvent) => void): (() => void) | undefined {
+    return this.#origin.listen?.(listener);
   }
 
   /** Ends every call under way, as if its deadline had passed, and lets go of the origin. Never rejects. */

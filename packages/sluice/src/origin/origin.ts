@@ -64,6 +64,6 @@ export interface Origin {
   close(): Promise<void>;
   /** For stores that are somewhere else. */
   health?(): OriginHealth;
-  /** Tells from now on what happens to the connection. */
-  listen?(listener: (event: ConnectionEvent) => void): void;
+  /** Tells from now on what happens to the connection, until what it returns is called. */
+  listen?(listener: (event: ConnectionEvent) => void): () => void;
 }

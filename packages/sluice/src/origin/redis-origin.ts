@@ -90,8 +90,9 @@ export class RedisOrigin implements Origin {
     };
   }
 
-  listen(listener: (event: ConnectionEvent) => void): void {
+  listen(listener: (event: ConnectionEvent) => void): () => void {
     this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   #ask<Cell extends Read>(

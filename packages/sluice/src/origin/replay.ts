@@ -56,6 +56,8 @@ export class Replay {
   #sent = 0;
   /** Times the origin was found to have lost what it had confirmed. */
   losses = 0;
+  /** Hears of every loss, and how many keys are replayed again for it. */
+  onLoss: (cells: number) => void = () => {};
   /** When the last flush began that left nothing behind of what was unreplayed then. Monotonic clock. */
   #cleanMs: number;
 
@@ -171,14 +173,18 @@ export class Replay {
   /** The origin has lost something: every live cell with a count of its own is sent again. */
   #replayAll(): void {
     this.losses++;
+    let cells = 0;
     const table = this.#table;
     for (let slot = 0 as Slot; slot < table.highWater; slot = (slot + 1) as Slot) {
       if (table.isFree(slot)) continue;
       const sequence = table.sequence(slot);
       table.lowerReplayed(slot, sequence, 0);
       table.lowerReplayed(slot, (sequence - 1) as Sequence, 0);
-      if (this.#hasUnreplayed(slot)) this.#ledger.markUnreplayed(slot);
+      if (!this.#hasUnreplayed(slot)) continue;
+      this.#ledger.markUnreplayed(slot);
+      cells++;
     }
+    this.onLoss(cells);
   }
 
   #hasUnreplayed(slot: Slot): boolean {

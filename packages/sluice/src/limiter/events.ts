@@ -1,0 +1,170 @@
+/**
+ * What a limiter tells its operator: changes of state, and troubles that were survived. For logs and alarms; the numbers are in
+ * `stats()`, and what was decided in a `trace`.
+ *
+ * Bounded: of one subject (a kind, of one layer) at most five events in ten seconds. What comes on top is left out, but for the
+ * latest, which follows when the ten seconds are over: the last event of a subject always says how things stand.
+ *
+ * Nobody is told in the middle of something: an event is delivered in a turn of its own, and what a listener throws is dropped.
+ */
+import type { Clock, Timers } from "../core/clock.ts";
+
+/** What happened. */
+export type Happening =
+  /**
+   * A breaker opened or closed: around the origin, or around the denial channel of the global store. `probing`: one call was let
+   * through to see; if it fails, another follows a second later.
+   */
+  | { readonly kind: "breaker"; readonly layer: "origin" | "denials"; readonly state: "open" | "probing" | "closed" }
+  /** A connection to the origin was made; or was lost, or could not be made. */
+  | { readonly kind: "connection"; readonly layer: "origin"; readonly state: "up"; readonly address: string }
+  | {
+      readonly kind: "connection";
+      readonly layer: "origin";
+      readonly state: "down";
+      readonly address: string;
+      /** The kind of failure: docs/operating.md lists them. */
+      readonly failure: string;
+      readonly message: string;
+    }
+  /** Calls to a store failed: how many of each kind since this was last told, and the store's own words for the last one. */
+  | {
+      readonly kind: "failures";
+      readonly layer: "origin" | "global";
+      readonly failures: Readonly<Record<string, number>>;
+      readonly message: string;
+    }
+  /** Numbers or rows that cannot be came from a store, and were left out. */
+  | { readonly kind: "junk"; readonly layer: "origin" | "global"; readonly count: number }
+  /** The origin has lost what it had confirmed (restarted, flushed, gone back): these cells are replayed again. */
+  | { readonly kind: "lost"; readonly layer: "origin"; readonly cells: number }
+  /** Single cells of which the origin held less than it had confirmed: replayed again. */
+  | { readonly kind: "healed"; readonly layer: "origin"; readonly cells: number }
+  /** Requests are being decided from memory though the rules asked for a read of the origin. */
+  | { readonly kind: "degraded"; readonly state: "began" }
+  | { readonly kind: "degraded"; readonly state: "ended"; readonly decisions: number; readonly forMs: number }
+  /** Requests were decided without a record, because the table was full. */
+  | { readonly kind: "full"; readonly decisions: number }
+  /** The wall clock was set back by so much, and followed. */
+  | { readonly kind: "clock"; readonly backMs: number }
+  /** The limiter has closed. `lost`: cost that was accepted and has not reached the origin. */
+  | { readonly kind: "closed"; readonly lost: number };
+
+/** An event: what happened, when by the wall clock, and how many of the same subject were left out before it. */
+export type LimiterEvent = Happening & { readonly atMs: number; readonly omitted: number };
+
+export type EventListener = (event: LimiterEvent) => unknown;
+
+const SPAN_MS = 10_000;
+const TOLD_MAX = 5;
+
+/** How often one subject was told lately, and what of it waits for the next span. */
+interface Subject {
+  endsMs: number;
+  told: number;
+  omitted: number;
+  latest: { readonly what: Happening; readonly atMs: number } | null;
+}
+
+/** Probes are a subject of their own: they must not delay the news that a breaker is closed. */
+function subjectName(what: Happening): string {
+  const kind = what.kind === "breaker" && what.state === "probing" ? "probe" : what.kind;
+  return "layer" in what ? `${kind}/${what.layer}` : kind;
+}
+
+export class EventDesk {
+  readonly #listener: EventListener;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #subjects = new Map<string, Subject>();
+  #outbox: LimiterEvent[] = [];
+  #handle: unknown = undefined;
+  #isArmed = false;
+
+  constructor(listener: EventListener, clock: Clock, timers: Timers) {
+    this.#listener = listener;
+    this.#clock = clock;
+    this.#timers = timers;
+  }
+
+  /** Takes note of it. The listener hears of it in a later turn, or when the subject has had its ten seconds. */
+  tell(what: Happening): void {
+    const nowMs = this.#clock.monoMs();
+    const subject = this.#subjectOf(what);
+    if (nowMs >= subject.endsMs) {
+      subject.endsMs = nowMs + SPAN_MS;
+      subject.told = 0;
+    }
+    // Whatever waited is older than this.
+    if (subject.latest !== null) subject.omitted++;
+    subject.latest = { what, atMs: this.#wallMs() };
+    if (subject.told < TOLD_MAX) this.#post(subject);
+  }
+
+  /** What waited for its ten seconds to be over is told. */
+  tellLatest(isAll = false): void {
+    const nowMs = this.#clock.monoMs();
+    for (const subject of this.#subjects.values()) {
+      if (subject.latest === null || !(isAll || nowMs >= subject.endsMs)) continue;
+      subject.endsMs = nowMs + SPAN_MS;
+      subject.told = 0;
+      this.#post(subject);
+    }
+  }
+
+  /** Tells all there is, now. Nothing is left after it. */
+  close(): void {
+    this.tellLatest(true);
+    if (this.#isArmed) this.#timers.clear(this.#handle);
+    this.#deliver();
+  }
+
+  #subjectOf(what: Happening): Subject {
+    const name = subjectName(what);
+    let subject = this.#subjects.get(name);
+    if (subject === undefined) {
+      subject = { endsMs: Number.NEGATIVE_INFINITY, told: 0, omitted: 0, latest: null };
+      this.#subjects.set(name, subject);
+    }
+    return subject;
+  }
+
+  #post(subject: Subject): void {
+    const { latest, omitted } = subject;
+    if (latest === null) return;
+    this.#outbox.push({ ...latest.what, atMs: latest.atMs, omitted });
+    subject.latest = null;
+    subject.omitted = 0;
+    subject.told++;
+    if (this.#isArmed) return;
+    try {
+      this.#handle = this.#timers.set(() => this.#deliver(), 0);
+      this.#isArmed = true;
+    } catch {
+      // Timers that cannot be set must not fail what was being done: the next event, or the end, tries again.
+    }
+  }
+
+  /** A clock that fails is reported to whoever asks for a decision; an event only lacks its time. */
+  #wallMs(): number {
+    try {
+      return this.#clock.wallMs();
+    } catch {
+      return Number.NaN;
+    }
+  }
+
+  #deliver(): void {
+    this.#isArmed = false;
+    const events = this.#outbox;
+    this.#outbox = [];
+    for (const event of events) {
+      try {
+        const answer = this.#listener(event);
+        if (answer instanceof Promise) answer.catch(() => {});
+      } catch {
+        // Who listens is not asked about counts, and must not disturb them.
+      }
+    }
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * The watch: sees what happens to a stack, and has it told (events.ts).
+ *
+ * Changes of state come by themselves, from where they happen. What is counted on the way of a decision or of a call (degraded
+ * decisions, failures, junk) is compared once a second: nothing is added to those ways. Exists only where somebody listens.
+ */
+import type { Breaker } from "../core/breaker.ts";
+import type { Clock, Timers } from "../core/clock.ts";
+import { EventDesk, type EventListener } from "./events.ts";
+import type { Stack } from "./stack.ts";
+
+const LOOK_MS = 1_000;
+/** What goes on is told again so often, with what was added meanwhile. */
+const AGAIN_MS = 10_000;
+
+/** A count that only grows, and how much of it was told. */
+interface Meter {
+  told: number;
+  toldMs: number;
+}
+
+/** A probe that fails leaves the breaker as open as it was: no news. */
+function tellOf(breaker: Breaker, layer: "origin" | "denials", desk: EventDesk): void {
+  let before = breaker.state;
+  breaker.onChange = (state) => {
+    if (state !== "open" || before === "closed") desk.tell({ kind: "breaker", layer, state });
+    before = state;
+  };
+}
+
+export class Watch {
+  readonly #stack: Stack;
+  readonly #desk: EventDesk;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #meters = new Map<string, Meter>();
+  readonly #failuresTold = new Map<string, number>();
+  /** Since when decisions are degraded, how many there were by then, and by the last look. */
+  #degraded: { readonly sinceMs: number; readonly before: number } | null = null;
+  #degradedSeen = 0;
+  #handle: unknown = undefined;
+  readonly #unlisten: (() => void) | undefined;
+
+  constructor(stack: Stack, listener: EventListener, clock: Clock, timers: Timers) {
+    this.#stack = stack;
+    this.#clock = clock;
+    this.#timers = timers;
+    const desk = new EventDesk(listener, clock, timers);
+    this.#desk = desk;
+    const { engine, regional, global } = stack;
+    const follow = engine.clock.onFollow;
+    engine.clock.onFollow = (backMs) => {
+      follow(backMs);
+      desk.tell({ kind: "clock", backMs });
+    };
+    if (regional !== null) {
+      tellOf(regional.calls.breaker, "origin", desk);
+      regional.replay.onLoss = (cells) => desk.tell({ kind: "lost", layer: "origin", cells });
+      this.#unlisten = regional.calls.listen((event) => {
+        const place = { kind: "connection", layer: "origin", address: event.address } as const;
+        if (event.kind === "connected") desk.tell({ ...place, state: "up" });
+        else desk.tell({ ...place, state: "down", failure: event.failure, message: event.message });
+      });
+    }
+    if (global !== null) tellOf(global.denials.breaker, "denials", desk);
+    this.#arm();
+  }
+
+  /** One look at what is only counted. */
+  lookOnce(isLast = false): void {
+    const { engine, regional, global } = this.#stack;
+    this.#lookAtDegraded(engine.tally.read("degraded"), isLast);
+    this.#look("full", engine.tally.read("unrecorded"), isLast, (decisions) =>
+      this.#desk.tell({ kind: "full", decisions }),
+    );
+    if (regional !== null) {
+      const { calls, merge } = regional;
+      this.#look("healed", merge.healed, isLast, (cells) =>
+        this.#desk.tell({ kind: "healed", layer: "origin", cells }),
+      );
+      this.#lookAtJunk("origin", calls.tally.junk, isLast);
+      // A store in this process's memory has no kinds of failure, and no words for them.
+      const { failed, late } = calls.tally;
+      this.#lookAtFailures("origin", calls.health ?? { failures: { failed, late }, lastFailure: null }, isLast);
+    }
+    if (global !== null) {
+      const { import: imports, denials, health, failed } = global;
+      this.#lookAtJunk("global", imports.junk + denials.junk + (health?.junk ?? 0), isLast);
+      this.#lookAtFailures("global", health ?? { failures: { failed }, lastFailure: null }, isLast);
+    }
+    this.#desk.tellLatest();
+  }
+
+  /** Tells what is left to tell, and that it is over. */
+  close(lost: number): void {
+    this.#timers.clear(this.#handle);
+    this.#unlisten?.();
+    this.lookOnce(true);
+    this.#desk.tell({ kind: "closed", lost });
+    this.#desk.close();
+  }
+
+  #arm(): void {
+    this.#handle = this.#timers.set(() => {
+      this.#arm();
+      this.lookOnce();
+    }, LOOK_MS);
+  }
+
+  #lookAtDegraded(decisions: number, isLast: boolean): void {
+    const isGrowing = decisions > this.#degradedSeen;
+    const nowMs = this.#clock.monoMs();
+    if (isGrowing && this.#degraded === null) {
+      this.#degraded = { sinceMs: nowMs, before: this.#degradedSeen };
+      this.#desk.tell({ kind: "degraded", state: "began" });
+    }
+    if (this.#degraded !== null && (isLast || !isGrowing)) {
+      const { sinceMs, before } = this.#degraded;
+      this.#degraded = null;
+      this.#desk.tell({ kind: "degraded", state: "ended", decisions: decisions - before, forMs: nowMs - sinceMs });
+    }
+    this.#degradedSeen = decisions;
+  }
+
+  #lookAtJunk(layer: "origin" | "global", count: number, isLast: boolean): void {
+    this.#look(`junk/${layer}`, count, isLast, (added) => this.#desk.tell({ kind: "junk", layer, count: added }));
+  }
+
+  #lookAtFailures(
+    layer: "origin" | "global",
+    { failures, lastFailure }: { failures: Readonly<Record<string, number>>; lastFailure: { message: string } | null },
+    isLast: boolean,
+  ): void {
+    const all = Object.values(failures).reduce((a, b) => a + b, 0);
+    this.#look(`failures/${layer}`, all, isLast, () => {
+      const added: Record<string, number> = {};
+      for (const [kind, count] of Object.entries(failures)) {
+        const told = this.#failuresTold.get(`${layer}/${kind}`) ?? 0;
+        if (count > told) added[kind] = count - told;
+        this.#failuresTold.set(`${layer}/${kind}`, count);
+      }
+      this.#desk.tell({ kind: "failures", layer, failures: added, message: lastFailure?.message ?? "" });
+    });
+  }
+
+  /** Tells what was added to a count, unless that was told just now. */
+  #look(name: string, count: number, isLast: boolean, tell: (added: number) => void): void {
+    const meter = this.#meters.get(name) ?? { told: 0, toldMs: Number.NEGATIVE_INFINITY };
+    this.#meters.set(name, meter);
+    const nowMs = this.#clock.monoMs();
+    if (count === meter.told || (!isLast && nowMs - meter.toldMs < AGAIN_MS)) return;
+    tell(count - meter.told);
+    meter.told = count;
+    meter.toldMs = nowMs;
+  }
+}
