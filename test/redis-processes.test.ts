@@ -3,7 +3,16 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { poll } from "./rig/poll.ts";
 import { RedisServer } from "./rig/redis-server.ts";
 import { storedCells } from "./rig/stored-cells.ts";
-import { acceptedOf, check, FLUSH_MS, type WorkerLoad, Workers } from "./rig/workers.ts";
+import {
+  acceptedOf,
+  admittedRatios,
+  check,
+  FLUSH_MS,
+  flushedMs,
+  sumOf,
+  type WorkerLoad,
+  Workers,
+} from "./rig/workers.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 const isDeep = process.env["CI"] === "true";
@@ -33,7 +42,6 @@ async function stored(): Promise<Map<string, number>> {
   return totals;
 }
 
-const sumOf = (totals: ReadonlyMap<string, number>) => [...totals.values()].reduce((a, b) => a + b, 0);
 /** Long enough that nothing expires before it was looked at. */
 const HOUR: WorkerLoad = { identifiers: 20, perSecond: 2_000, limit: 1_000_000, durationMs: 3_600_000 };
 
@@ -56,13 +64,7 @@ describe("real processes", () => {
     const checker = check(history, load, 4);
     expect(checker.problem).toBeUndefined();
     expect(checker.lowerBound.falseDenials).toBe(0);
-    const admitted = new Map<number, number>();
-    for (const { event } of history) {
-      if (event.kind === "decision" && event.isCounted) {
-        admitted.set(event.sequence, (admitted.get(event.sequence) ?? 0) + event.cost);
-      }
-    }
-    const ratios = Array.from({ length: windows }, (_, i) => (admitted.get(first + i) ?? 0) / limit);
+    const ratios = admittedRatios(history, first, windows, limit);
     console.log(
       `admitted ÷ limit: ${ratios.map((ratio) => ratio.toFixed(3)).join(" ")}; ${checker.decisions} decisions`,
     );
@@ -99,19 +101,15 @@ describe("real processes", () => {
     for (const name of names) {
       const lines = history.filter((line) => line.process === name);
       // What was sent with a flush that was answered is stored.
-      let flushedMs = lines[0]?.atMs ?? 0;
-      for (const { atMs, event } of lines) {
-        if (event.kind === "raise" && event.isAnswered)
-          flushedMs = Math.max(flushedMs, atMs - (event.monoMs - event.beganMs));
-      }
+      const lastMs = flushedMs(lines);
       const all = acceptedOf(lines);
-      const before = acceptedOf(lines, flushedMs - 1);
+      const before = acceptedOf(lines, lastMs - 1);
       for (const [cell, total] of all) {
         const there = held.get(cell) ?? 0;
         expect(there).toBeLessThanOrEqual(total);
         expect(there).toBeGreaterThanOrEqual(before.get(cell) ?? 0);
       }
-      worst = Math.max(worst, (lines.at(-1)?.atMs ?? 0) - flushedMs);
+      worst = Math.max(worst, (lines.at(-1)?.atMs ?? 0) - lastMs);
     }
     console.log(
       `killed ${rounds} times: at most the last ${worst.toFixed(0)} ms were lost; flush interval ${FLUSH_MS} ms`,

@@ -7,20 +7,22 @@
  * @typedef {object} WorkerOptions
  * @property {string} name
  * @property {string} history where its lines go
- * @property {object} redis options of redisOrigin
+ * @property {object | null} redis options of redisOrigin; null: the origin is the parent's
  * @property {number} wallOffsetMs wall time of this world, less the machine's monotonic time
  * @property {{ identifiers: number, perSecond: number, limit: number, durationMs: number }} load
  * @property {number} flushMs
  * @property {number} closeTimeoutMs
  */
 import { closeSync, openSync, writeSync } from "node:fs";
-import { Limiter } from "sluice";
+import { Limiter, sharedOrigin } from "sluice";
 import { redisOrigin } from "sluice/redis";
 
 /** @type {WorkerOptions} */
 const options = JSON.parse(process.argv[2] ?? "{}");
 const { name, wallOffsetMs, load, flushMs, closeTimeoutMs } = options;
 const { identifiers, perSecond, limit, durationMs } = load;
+
+const ORPHAN_MS = 20_000;
 
 /** The same for all processes of the machine, and never going back. */
 const worldMs = () => wallOffsetMs + Number(process.hrtime.bigint()) / 1e6;
@@ -30,7 +32,9 @@ const file = openSync(options.history, "a");
 const tell = (event) => writeSync(file, `${JSON.stringify({ atMs: worldMs(), process: name, event })}\n`);
 
 tell({ kind: "begun", region: "r0" });
-const origin = redisOrigin(options.redis);
+const origin = options.redis === null ? sharedOrigin(process) : redisOrigin(options.redis);
+// Whoever was to stop it may be gone as well.
+process.once("disconnect", () => setTimeout(() => process.exit(3), ORPHAN_MS).unref());
 let messages = 0;
 /** @type {import("sluice").Origin} */
 const counted = {
@@ -110,6 +114,6 @@ function gauges() {
 
 process.once("SIGTERM", () => void stop());
 
-if (origin.health?.().isConnected !== true) await new Promise((resolve) => origin.listen?.(resolve));
+if (origin.health?.().isConnected === false) await new Promise((resolve) => origin.listen?.(resolve));
 ask();
-console.log("ready");
+console.log(`ready ${name} ${process.pid}`);

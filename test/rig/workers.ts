@@ -58,6 +58,7 @@ export class Workers {
   readonly #names: string[] = [];
   readonly #wallOffsetMs: number;
   readonly #running = new Set<Worker>();
+  readonly #faults: HistoryLine[] = [];
 
   /** World time begins a little after the start of a window of this length. */
   constructor(durationMs: number) {
@@ -69,22 +70,26 @@ export class Workers {
     return this.#wallOffsetMs + Number(process.hrtime.bigint()) / 1e6;
   }
 
-  start(redis: object, load: WorkerLoad, closeTimeoutMs = 5_000): Worker {
-    const name = `r0/p${this.#names.length}`;
-    const options = {
-      name,
-      redis,
-      load,
-      flushMs: FLUSH_MS,
-      closeTimeoutMs,
-      wallOffsetMs: this.#wallOffsetMs,
-      history: this.#file(name),
-    };
-    this.#names.push(name);
+  start(redis: object, load: WorkerLoad, closeTimeoutMs?: number): Worker {
+    const options = this.prepare(redis, load, closeTimeoutMs);
     const child = start(process.execPath, [PROGRAM, JSON.stringify(options)], { stdio: ["ignore", "pipe", "pipe"] });
-    const worker = new Worker(name, child);
+    const worker = new Worker(options.name, child);
     this.#running.add(worker);
     return worker;
+  }
+
+  /** The options of one more worker, for whoever starts it. `redis` is null for one whose parent has the origin. */
+  prepare(redis: object | null, load: WorkerLoad, closeTimeoutMs = 5_000) {
+    const name = `r0/p${this.#names.length}`;
+    this.#names.push(name);
+    const [wallOffsetMs, history] = [this.#wallOffsetMs, this.#file(name)];
+    return { name, redis, load, flushMs: FLUSH_MS, closeTimeoutMs, wallOffsetMs, history };
+  }
+
+  /** Notes that whoever holds the origin is frozen or gone, or is back: the checker must know what was wrong. */
+  noteStall(isOn: boolean): void {
+    const event = { kind: "fault", fault: "origin-stalled", target: "r0", isOn } as const;
+    this.#faults.push({ atMs: this.nowMs(), process: "world", event });
   }
 
   /** What one of them, or all together, told; in the order of the machine's clock. A line that a kill cut off is no line. */
@@ -95,6 +100,7 @@ export class Workers {
         .slice(0, -1)
         .map((text) => JSON.parse(text) as HistoryLine),
     );
+    if (name === undefined) lines.push(...this.#faults);
     return lines.sort((a, b) => a.atMs - b.atMs);
   }
 
@@ -119,11 +125,34 @@ export function acceptedOf(lines: readonly HistoryLine[], untilMs = Number.POSIT
   return totals;
 }
 
+/** Admitted ÷ limit of each window, from the first on. */
+export function admittedRatios(lines: readonly HistoryLine[], first: number, windows: number, limit: number): number[] {
+  const admitted = new Map<number, number>();
+  for (const { event } of lines) {
+    if (event.kind !== "decision" || !event.isCounted) continue;
+    admitted.set(event.sequence, (admitted.get(event.sequence) ?? 0) + event.cost);
+  }
+  return Array.from({ length: windows }, (_, i) => (admitted.get(first + i) ?? 0) / limit);
+}
+
+/** When the last call that was answered began: what was accepted before is with the origin. World time. */
+export function flushedMs(lines: readonly HistoryLine[]): number {
+  let lastMs = lines[0]?.atMs ?? 0;
+  for (const { atMs, event } of lines) {
+    if (event.kind === "raise" && event.isAnswered) lastMs = Math.max(lastMs, atMs - (event.monoMs - event.beganMs));
+  }
+  return lastMs;
+}
+
+export const sumOf = (totals: ReadonlyMap<string, number>): number => [...totals.values()].reduce((a, b) => a + b, 0);
+
 /** The simulator's checker over what really happened. What an origin answered to a raise is what it stored. */
 export function check(lines: readonly HistoryLine[], load: WorkerLoad, processes: number): Checker {
   const checker = new Checker();
   const observe = (line: HistoryLine) => checker.observe(line);
-  observe({ atMs: lines[0]?.atMs ?? 0, process: "world", event: { kind: "setup", options: setup(load, processes) } });
+  const faults = new Set(lines.flatMap(({ event }) => (event.kind === "fault" ? [event.fault] : [])));
+  const options = { ...setup(load, processes), faults: [...faults] };
+  observe({ atMs: lines[0]?.atMs ?? 0, process: "world", event: { kind: "setup", options } });
   for (const line of lines) {
     const { event } = line;
     observe(line);

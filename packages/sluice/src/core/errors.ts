@@ -24,6 +24,8 @@ export const ERRORS = {
   RL_RANDOM_INVALID: "an object with the function uint32() that gives an integer from 0 to 4294967295",
   RL_REGION_INVALID: "a string of 1 to 64 characters of well-formed Unicode, given wherever there is a global layer",
   RL_ORIGIN_INVALID: "an origin: an object with the functions raise, read and close",
+  RL_CHANNEL_INVALID:
+    "a channel to another process: process in a worker that was forked, a Worker or ChildProcess in its parent; with the functions send, on and off",
   RL_GLOBAL_INVALID: "global counters: an object with the functions publish, read, cleanUp and close, and denials",
   RL_MODE_INVALID: '"counters", "denials" or "both"',
   RL_INTERVAL_INVALID:

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type ErrorCode, SluiceError } from "../core/errors.ts";
+import type { MessageChannel } from "../origin/shared-origin.ts";
 import { Limiter } from "./limiter.ts";
-import { memoryCounters, memoryOrigin } from "./memory-stores.ts";
+import { memoryCounters, memoryOrigin, originHost, sharedOrigin } from "./memory-stores.ts";
 import type { LimiterOptions } from "./options.ts";
 
 const nothing = () => {};
@@ -45,13 +46,13 @@ const BAD: readonly (readonly [keyof LimiterOptions, ErrorCode, string, readonly
     "origin",
     "RL_ORIGIN_INVALID",
     "raise, read and close",
-    [5, "redis://", nothing, {}, { raise: later, read: later }, { raise: later, read: 5, close: later }],
+    [5, "redis://", null, nothing, {}, { raise: later, read: later }, { raise: later, read: 5, close: later }],
   ],
   [
     "global",
     "RL_GLOBAL_INVALID",
     "publish, read, cleanUp and close, and denials",
-    [5, "mysql://", {}, counters({ publish: 5 })],
+    [5, "mysql://", null, {}, counters({ publish: 5 })],
   ],
   [
     "globalMode",
@@ -66,10 +67,15 @@ const BAD: readonly (readonly [keyof LimiterOptions, ErrorCode, string, readonly
   ["importMs", "RL_INTERVAL_INVALID", "publishMs and importMs 100 to globalDurationMin", [99, 60_001, ...NUMBERS_NOT]],
   ["commandsPerSecond", "RL_COMMANDS_INVALID", "from 20 to 10000000", [19, 10_000_001, 0, ...NUMBERS_NOT]],
   ["globalDurationMin", "RL_DURATION_INVALID", "from 1 s to 30 d", [999, "31d", "1 m", "", null, 0]],
-  ["floor", "RL_FLOOR_INVALID", "from 0 to 1", [1.01, -0.01, Number.NaN, "0.5", true, [0.5], Number.POSITIVE_INFINITY]],
+  [
+    "floor",
+    "RL_FLOOR_INVALID",
+    "from 0 to 1",
+    [1.01, -0.01, Number.NaN, "0.5", true, [0.5], Number.POSITIVE_INFINITY, null],
+  ],
   ["errorBudget", "RL_BUDGET_INVALID", "above 0, up to 1", [0, 1.01, -1, Number.NaN, "0.02", null, true]],
-  ["onEvent", "RL_ON_EVENT_INVALID", "a function", [5, "onEvent", {}, []]],
-  ["trace", "RL_TRACE_INVALID", "a function", [5, "trace", {}, []]],
+  ["onEvent", "RL_ON_EVENT_INVALID", "a function", [5, "onEvent", {}, [], null]],
+  ["trace", "RL_TRACE_INVALID", "a function", [5, "trace", {}, [], null]],
 ];
 
 describe("options of the layers", () => {
@@ -150,5 +156,33 @@ describe("options of the layers", () => {
     };
     expect(() => new Limiter({ timers: counting, origin: memoryOrigin(), floor: 2 })).toThrow(SluiceError);
     expect(set).toBe(0);
+  });
+});
+
+describe("stores in memory, and a parent's", () => {
+  const stores = { memoryOrigin, memoryCounters, originHost } as Record<string, (options: unknown) => unknown>;
+
+  test.each(Object.keys(stores))("%s refuses nonsense", (name) => {
+    for (const options of [null, 5, "clock", [], { clok: 1 }]) {
+      expect(() => stores[name]!(options)).toThrow(expect.objectContaining({ code: "RL_OPTIONS_INVALID" }));
+    }
+    for (const clock of [null, 5, {}, { wallMs: 5 }]) {
+      expect(() => stores[name]!({ clock })).toThrow(
+        expect.objectContaining({ code: "RL_CLOCK_INVALID", value: clock }),
+      );
+    }
+  });
+
+  test("a channel that is none is refused on both sides: a process that was not forked has no parent to ask", () => {
+    const error = (field: string) => expect.objectContaining({ code: "RL_CHANNEL_INVALID", field });
+    const share = sharedOrigin as (channel?: unknown) => unknown;
+    const host = originHost();
+    const serve = (worker?: unknown) => host.serve(worker as MessageChannel);
+    for (const nonsense of [undefined, null, 5, "process", {}, { send: nothing }, { send: nothing, on: nothing }]) {
+      expect(() => share(nonsense)).toThrow(error("channel"));
+      expect(() => serve(nonsense)).toThrow(error("worker"));
+    }
+    const { on, off } = process;
+    expect(() => share({ on, off, send: undefined })).toThrow(error("channel"));
   });
 });

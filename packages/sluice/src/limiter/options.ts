@@ -115,24 +115,35 @@ export function readOptions(options: LimiterOptions): Settings {
     random = systemRandom,
     cellsMax = bounds.CELLS_MAX_DEFAULT,
     whenFull = "allow",
-    trace = null,
-    onEvent = null,
+    trace,
+    onEvent,
   } = options;
   const isCells = Number.isInteger(cellsMax) && cellsMax >= bounds.CELLS_MAX_MIN && cellsMax <= bounds.CELLS_MAX_MAX;
   if (!isCells) throw new SluiceError("RL_CELLS_MAX_INVALID", "cellsMax", cellsMax);
   if (whenFull !== "allow" && whenFull !== "deny") throw new SluiceError("RL_WHEN_FULL_INVALID", "whenFull", whenFull);
-  if (trace !== null && typeof trace !== "function") throw new SluiceError("RL_TRACE_INVALID", "trace", trace);
-  if (onEvent !== null && typeof onEvent !== "function")
+  if (trace !== undefined && typeof trace !== "function") throw new SluiceError("RL_TRACE_INVALID", "trace", trace);
+  if (onEvent !== undefined && typeof onEvent !== "function")
     throw new SluiceError("RL_ON_EVENT_INVALID", "onEvent", onEvent);
   checkPassedIn(clock, timers, random);
-  return { cellsMax, whenFull, onEvent, trace, clock, timers, random, ...regional(options), ...global(options) };
+  return {
+    cellsMax,
+    whenFull,
+    onEvent: onEvent ?? null,
+    trace: trace ?? null,
+    clock,
+    timers,
+    random,
+    ...regional(options),
+    ...global(options),
+  };
 }
 
 type RegionalSettings = Pick<Settings, "origin" | "flushMs" | "readTimeoutMs" | "commandsPerSecond" | "closeTimeoutMs">;
 
 function regional(options: LimiterOptions): RegionalSettings {
-  const { origin = null, commandsPerSecond = bounds.COMMANDS_PER_SECOND_DEFAULT } = options;
-  if (origin !== null) checkFunctions(origin, "origin", ["raise", "read", "close"], "RL_ORIGIN_INVALID");
+  const { origin, commandsPerSecond = bounds.COMMANDS_PER_SECOND_DEFAULT } = options;
+  // `null` is refused: it stands where somebody meant to have an origin, and has none.
+  if (origin !== undefined) checkFunctions(origin, "origin", ["raise", "read", "close"], "RL_ORIGIN_INVALID");
   const { COMMANDS_PER_SECOND_MIN, COMMANDS_PER_SECOND_MAX } = bounds;
   if (!isWithin(commandsPerSecond, COMMANDS_PER_SECOND_MIN, COMMANDS_PER_SECOND_MAX)) {
     throw new SluiceError("RL_COMMANDS_INVALID", "commandsPerSecond", commandsPerSecond);
@@ -142,7 +153,7 @@ function regional(options: LimiterOptions): RegionalSettings {
   checkInterval(flushMs, "flushMs", bounds.FLUSH_MIN_MS, bounds.FLUSH_MAX_MS);
   checkInterval(readTimeoutMs, "readTimeoutMs", bounds.READ_TIMEOUT_MIN_MS, bounds.READ_TIMEOUT_MAX_MS);
   checkInterval(closeTimeoutMs, "closeTimeoutMs", 0, bounds.CLOSE_TIMEOUT_MAX_MS);
-  return { origin, flushMs, readTimeoutMs, commandsPerSecond, closeTimeoutMs };
+  return { origin: origin ?? null, flushMs, readTimeoutMs, commandsPerSecond, closeTimeoutMs };
 }
 
 type GlobalSettings = Pick<
@@ -151,35 +162,35 @@ type GlobalSettings = Pick<
 >;
 
 function global(options: LimiterOptions): GlobalSettings {
-  const { global: counters = null, globalMode = "counters", region } = options;
-  if (counters !== null) {
+  const { global: counters, globalMode = "counters", region } = options;
+  if (counters !== undefined) {
     checkFunctions(counters, "global", ["publish", "read", "cleanUp", "close"], "RL_GLOBAL_INVALID");
     checkFunctions(counters.denials, "global.denials", ["write", "active"], "RL_GLOBAL_INVALID");
   }
   const isNamed = isPart(region) && [...region].length <= bounds.REGION_LENGTH_MAX;
-  if ((region !== undefined || counters !== null) && !isNamed) {
+  if ((region !== undefined || counters !== undefined) && !isNamed) {
     throw new SluiceError("RL_REGION_INVALID", "region", region);
   }
   if (!["counters", "denials", "both"].includes(globalMode)) {
     throw new SluiceError("RL_MODE_INVALID", "globalMode", globalMode);
   }
-  const { publishMs = bounds.ROUND_DEFAULT_MS, importMs = bounds.ROUND_DEFAULT_MS, floor = null } = options;
+  const { publishMs = bounds.ROUND_DEFAULT_MS, importMs = bounds.ROUND_DEFAULT_MS, floor } = options;
   const { globalDurationMin = bounds.GLOBAL_DURATION_MIN_DEFAULT_MS, errorBudget = bounds.ERROR_BUDGET_DEFAULT } =
     options;
   const globalDurationMinMs = parseDuration(globalDurationMin, "globalDurationMin");
   checkInterval(publishMs, "publishMs", bounds.ROUND_MIN_MS, globalDurationMinMs);
   checkInterval(importMs, "importMs", bounds.ROUND_MIN_MS, globalDurationMinMs);
-  if (floor !== null && !isWithin(floor, 0, 1)) throw new SluiceError("RL_FLOOR_INVALID", "floor", floor);
+  if (floor !== undefined && !isWithin(floor, 0, 1)) throw new SluiceError("RL_FLOOR_INVALID", "floor", floor);
   if (!isWithin(errorBudget, Number.MIN_VALUE, 1))
     throw new SluiceError("RL_BUDGET_INVALID", "errorBudget", errorBudget);
   return {
     region: region ?? "",
-    global: counters,
+    global: counters ?? null,
     globalMode,
     publishMs,
     importMs,
     globalDurationMinMs,
-    floor,
+    floor: floor ?? null,
     errorBudget,
   };
 }

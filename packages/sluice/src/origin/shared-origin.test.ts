@@ -9,9 +9,12 @@ import { type MessageChannel, OriginHost, SharedOrigin } from "./shared-origin.t
 function channel(): { worker: EventEmitter & MessageChannel; parent: EventEmitter & MessageChannel } {
   const end = () => new EventEmitter() as EventEmitter & MessageChannel;
   const [worker, parent] = [end(), end()];
-  const pass = (to: EventEmitter) => (message: object) => {
+  const pass = (to: EventEmitter) => (message: object, callback: (error: null) => void) => {
     const text = JSON.stringify(message);
-    setImmediate(() => to.emit("message", JSON.parse(text)));
+    setImmediate(() => {
+      callback(null);
+      to.emit("message", JSON.parse(text));
+    });
   };
   worker.send = pass(parent);
   parent.send = pass(worker);
@@ -51,6 +54,8 @@ describe("shared origin", () => {
       throw new Error("channel closed");
     };
     await expect(origin.read([read])).rejects.toThrow("does not answer");
+    worker.send = (_, callback) => process.nextTick(callback, new Error("channel closed"));
+    await expect(origin.read([read])).rejects.toThrow("does not answer");
     worker.send = undefined;
     await expect(origin.raise([raise])).rejects.toThrow("does not answer");
   });
@@ -85,8 +90,26 @@ describe("shared origin", () => {
     await expect(new SharedOrigin(worker).read([read])).rejects.toThrow("does not answer");
   });
 
+  test("messages that do not leave the process are bounded: the next call fails at once", async () => {
+    const { worker } = channel();
+    const stuck: (() => void)[] = [];
+    worker.send = (_, callback) => stuck.push(() => callback(null));
+    const origin = new SharedOrigin(worker);
+    const many = Array.from({ length: 50_000 }, () => read);
+    const waiting = [many, many].map((reads) => origin.read(reads).catch(() => "ended"));
+    await expect(origin.read([read])).rejects.toThrow("does not answer");
+    expect(stuck).toHaveLength(2);
+    // The parent goes on: there is room again.
+    stuck.shift()?.();
+    void origin.read([read]).catch(() => {});
+    expect(stuck).toHaveLength(2);
+    await origin.close();
+    expect(await Promise.all(waiting)).toEqual(waiting.map(() => "ended"));
+  });
+
   test("calls that nobody answers are bounded", async () => {
     const { worker } = channel();
+    worker.send = (_, callback) => callback(null);
     const origin = new SharedOrigin(worker);
     const first = origin.read([read]);
     const rest = Array.from({ length: 10_000 }, () => origin.read([read]).catch(() => "failed"));

@@ -4,11 +4,13 @@
  * For a cluster of Node workers, or children of `fork`, with no server to install. The channel is passed in: whatever has
  * `send` and tells of messages. Other messages on the same channel are left alone.
  */
+import { SluiceError } from "../core/errors.ts";
 import type { Origin, OriginCount, Raise, Read } from "./origin.ts";
 
 /** What `process` is in a worker, and a `Worker` or `ChildProcess` in the parent. */
 export interface MessageChannel {
-  send?: ((message: object) => unknown) | undefined;
+  /** Calls back when the message has left this process, or could not. */
+  send?: ((message: object, callback: (error: Error | null) => void) => unknown) | undefined;
   on(event: "message" | "disconnect", listener: (message: unknown) => void): unknown;
   off(event: "message" | "disconnect", listener: (message: unknown) => void): unknown;
 }
@@ -17,6 +19,8 @@ export interface MessageChannel {
 const MARK = "sluice/origin/1";
 /** Calls that wait for the parent at most: the layer has given up on older ones long before. */
 const CALLS_MAX = 10_000;
+/** Cells in messages that have not left this process: while the parent is frozen no more are piled up, which is some 10 MB. */
+const UNSENT_CELLS_MAX = 100_000;
 
 interface Question {
   readonly mark: typeof MARK;
@@ -40,13 +44,18 @@ export class OriginHost {
     this.#origin = origin;
   }
 
-  /** Answers this worker from now on. */
+  /**
+   * Answers this worker from now on.
+   *
+   * @throws SluiceError if it is no channel.
+   */
   serve(worker: MessageChannel): void {
+    checkChannel(worker, "worker");
     worker.on("message", (message) => {
       if (!isQuestion(message)) return;
       const { id, ask, cells } = message;
-      const answer = (counts: Answer["counts"]) => send(worker, { mark: MARK, id, counts });
       // A worker that is gone needs no answer, and one that asks nonsense gets none.
+      const answer = (counts: Answer["counts"]) => send(worker, { mark: MARK, id, counts }, () => {});
       this.#origin[ask](cells).then(answer, () => answer(null));
     });
   }
@@ -68,8 +77,10 @@ export class SharedOrigin implements Origin {
   readonly #hear = (message: unknown): void => this.#heard(message);
   readonly #lose = (): void => this.#rejectAll();
   #lastId = 0;
+  #unsent = 0;
 
   constructor(channel: MessageChannel) {
+    checkChannel(channel, "channel");
     this.#channel = channel;
     channel.on("message", this.#hear);
     channel.on("disconnect", this.#lose);
@@ -95,7 +106,15 @@ export class SharedOrigin implements Origin {
       this.#waiting.set(id, { resolve, reject });
       const [oldest = id] = this.#waiting.keys();
       if (this.#waiting.size > CALLS_MAX) this.#settle(oldest, null);
-      if (!send(this.#channel, { mark: MARK, id, ask, cells })) this.#settle(id, null);
+      if (this.#unsent >= UNSENT_CELLS_MAX) {
+        this.#settle(id, null);
+        return;
+      }
+      this.#unsent += cells.length;
+      send(this.#channel, { mark: MARK, id, ask, cells }, (isSent) => {
+        this.#unsent -= cells.length;
+        if (!isSent) this.#settle(id, null);
+      });
     });
   }
 
@@ -115,16 +134,24 @@ export class SharedOrigin implements Origin {
   }
 }
 
-/** False if there is nobody to send to. */
-function send(channel: MessageChannel, message: Question | Answer | object): boolean {
+/**
+ * Sends, and says once whether it was sent. The callback matters: without one, Node tells that a channel is closed by an `error` event
+ * that nobody listens to, and ends the process.
+ */
+function send(channel: MessageChannel, message: object, done: (isSent: boolean) => void): void {
   try {
-    if (channel.send === undefined) return false;
-    channel.send(message);
-    return true;
+    if (channel.send === undefined) done(false);
+    else channel.send(message, (error) => done(error === null || error === undefined));
   } catch {
-    // A channel that is closed throws.
-    return false;
+    // A channel that is closed may throw.
+    done(false);
   }
+}
+
+function checkChannel(channel: unknown, field: string): void {
+  const { send, on, off } = (channel ?? {}) as Partial<MessageChannel>;
+  if ([send, on, off].every((one) => typeof one === "function")) return;
+  throw new SluiceError("RL_CHANNEL_INVALID", field, channel);
 }
 
 function isMarked(message: unknown): message is { readonly mark: typeof MARK; readonly id: unknown } {
