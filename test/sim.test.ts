@@ -1,9 +1,10 @@
 /**
- * The first half of the campaign, and the way to see one seed again: SLUICE_SIM_SEED=n npx vitest run test/sim.test.ts
+ * The first half of the campaign, and the way to see one world again: SLUICE_SIM_SEED=n npx vitest run test/sim.test.ts, with
+ * SLUICE_SIM_OPTIONS='{…}' where its options are not those that the seed draws.
  *
  * With CI=true both halves together are ≥ 2,000 fresh seeds, ≥ 200 cluster-hours and ≥ 1 million faults; without, a tenth.
  */
-import { describeFailure, reduce, runWorld } from "sluice/sim";
+import { describeFailure, reduce, runWorld, type WorldOptions } from "sluice/sim";
 import { describe, expect, test } from "vitest";
 import { campaignHalf, HALF_TIMEOUT_MS } from "./sim-halves.ts";
 
@@ -16,7 +17,8 @@ if (asked === undefined) {
 } else {
   describe("one world", () => {
     test(`seed ${asked} keeps every invariant`, { timeout: HALF_TIMEOUT_MS }, async () => {
-      const report = await runWorld(Number(asked));
+      const options = JSON.parse(process.env["SLUICE_SIM_OPTIONS"] ?? "{}") as Partial<WorldOptions>;
+      const report = await runWorld(Number(asked), { options });
       if (report.problem !== undefined) expect.fail(describeFailure(report, await reduce(report)));
     });
   });

@@ -30,6 +30,9 @@ const UNDER_FLOOR = 0.95;
 /** The floor that an adversary guesses where it follows the number of regions: 0.02 / (2 * (3 - 1)). */
 const FLOOR_GUESS = 0.005;
 
+/** A herd comes this long after a window began: the window is on every clock, and nothing of it has been told. */
+const HERD_AFTER_MS = 1;
+
 export class Clients {
   asked = 0;
   answered = 0;
@@ -60,6 +63,10 @@ export class Clients {
   #next(): void {
     if (!this.isAsking) return;
     const { shape, perSecond } = this.#options.traffic;
+    if (shape === "herd") {
+      this.#nextHerd();
+      return;
+    }
     const isBurst = shape === "bursty";
     const count = isBurst ? this.#random.between(1, BURST_MAX) : 1;
     const waitMs = this.#random.wait((count * 1_000) / perSecond);
@@ -70,6 +77,20 @@ export class Clients {
       for (let i = 0; i < count; i++) this.#ask(region, index);
       this.#next();
     });
+  }
+
+  /** Clients that all know when a window begins: what one window is asked for comes in its first instant, everywhere. */
+  #nextHerd(): void {
+    const { regions, processes, keys, traffic } = this.#options;
+    const { durationMs } = keys[0]!;
+    const count = Math.ceil((traffic.perSecond * durationMs) / 1_000);
+    const askOnce = (i: number) => {
+      if (!this.isAsking) return;
+      this.#ask(i % regions, Math.floor(i / regions) % processes);
+      this.#queue.after(0, () => (i + 1 < count ? askOnce(i + 1) : this.#next()));
+    };
+    const startMs = Math.ceil(this.#queue.nowMs / durationMs) * durationMs + HERD_AFTER_MS;
+    this.#queue.at(startMs, () => askOnce(0));
   }
 
   #region(): number {

@@ -22,8 +22,9 @@ export interface WorldKey {
  * - `even`: the regions in turn
  * - `one-region`: nearly all in the first region
  * - `under-floor`: in every region as much as stays below the publish floor, and no more
+ * - `herd`: nothing, then at the instant a window of the first key begins all of it, at every process of every region
  */
-export type TrafficShape = "steady" | "bursty" | "even" | "one-region" | "under-floor";
+export type TrafficShape = "steady" | "bursty" | "even" | "one-region" | "under-floor" | "herd";
 
 export interface Traffic {
   readonly shape: TrafficShape;
@@ -124,6 +125,9 @@ const NAMES: readonly (readonly [string, string, string])[] = [
   ["ünï", "☃", "\u{1f600}"],
 ];
 
+/** Herds come by the seed's number: drawn among the other shapes, they would have made every seed another world. */
+const HERD_EVERY = 8;
+
 export function drawOptions(seed: number): WorldOptions {
   const random = new SeededRandom(seed ^ 0x51_07_1ce5);
   const profile = random.pick([SECONDS, SECONDS, SECONDS, MINUTES, MINUTES, MINUTES, HOURS, HOURS]);
@@ -146,13 +150,14 @@ export function drawOptions(seed: number): WorldOptions {
   );
   const faults = drawFaults(random).filter((fault) => isPossible(fault, hasOrigin, hasGlobal));
   const isTight = random.chance(0.25);
+  const shape = random.pick<TrafficShape>(["steady", "steady", "bursty", "even", "one-region", "under-floor"]);
   return {
     regions,
     processes,
     safetyMs,
     keys,
     traffic: {
-      shape: random.pick(["steady", "steady", "bursty", "even", "one-region", "under-floor"]),
+      shape: seed % HERD_EVERY === HERD_EVERY - 1 ? "herd" : shape,
       perSecond,
       costMax: random.pick([1, 1, 3, 10]),
       batches: random.pick([0, 0.1, 0.3]),

@@ -46,14 +46,20 @@ export async function reduce(failure: WorldReport): Promise<WorldReport> {
   return smallest;
 }
 
-/** What a failure prints: the seed, the problem, the reduced world, its last events, and how to see it again. */
+/** What a failure prints: the seed, the problem, how to see it again, whole and reduced, and the last events of the latter. */
 export function describeFailure(failure: WorldReport, reduced: WorldReport): string {
   return [
     `seed ${failure.seed}: ${failure.problem}`,
-    `replay: SLUICE_SIM_SEED=${failure.seed} npx vitest run test/sim.test.ts`,
+    `replay: ${replayOf(failure)}`,
     `reduced: ${reduced.problem}`,
-    `reduced options: ${JSON.stringify(reduced.options)}`,
+    `replay: ${replayOf(reduced)}`,
     "last events of the reduced run:",
     ...reduced.lastLines,
   ].join("\n");
+}
+
+/** Seed and options: a seed alone draws other options once drawing changes, and a world of the corpus has its own. */
+function replayOf({ seed, options }: WorldReport): string {
+  const quoted = JSON.stringify(options).replaceAll("'", String.raw`'\''`);
+  return `SLUICE_SIM_SEED=${seed} SLUICE_SIM_OPTIONS='${quoted}' npx vitest run test/sim.test.ts`;
 }

@@ -41,7 +41,12 @@ export class Checker {
 
   /** How often each situation that a campaign must meet was met. */
   get marks(): MarkCounts {
-    return { ...this.#marks.counts, "excess-above-half-of-E": this.excess.overHalf };
+    const { overHalf, overHalfCalm } = this.excess;
+    return {
+      ...this.#marks.counts,
+      "excess-above-half-of-E": overHalf,
+      "excess-above-half-of-E-in-calm": overHalfCalm,
+    };
   }
 
   observe(line: HistoryLine): void {

@@ -25,6 +25,8 @@ export class Excess implements CheckerPart {
   over = 0;
   /** Of those, the ones that went beyond half of a bound that is more than rounding; and the largest part of it that was used. */
   overHalf = 0;
+  /** Of those, the ones in a world without faults, where E is less than all there was: what delays alone can do. */
+  overHalfCalm = 0;
   ratioMax = 0;
   /** The allow that went furthest over its limit, or came nearest to it, and its E: for a report. */
   worst: { readonly excess: number; readonly bound: number } = { excess: Number.NEGATIVE_INFINITY, bound: 0 };
@@ -66,6 +68,8 @@ export class Excess implements CheckerPart {
     if (bound >= BOUND_LEAST) {
       this.ratioMax = Math.max(this.ratioMax, excess / bound);
       if (2 * excess > bound) this.overHalf++;
+      const isKnownInPart = bound < cell.total + shareOf(before.total, event);
+      if (2 * excess > bound && this.#isCalm() && isKnownInPart) this.overHalfCalm++;
     }
     if (excess <= bound) return undefined;
     return `excess: ${excess} over ${limit}, E = ${bound}; own ${event.own} others ${event.others} foreign ${event.foreign} previous ${event.previous}, truth ${cell.total} and ${before.total}`;
@@ -132,6 +136,11 @@ export class Excess implements CheckerPart {
       this.#calm.set(place, found);
     }
     return found;
+  }
+
+  #isCalm(): boolean {
+    const { faults, script } = this.#options!;
+    return faults.length === 0 && script === "none";
   }
 
   #regions(): string[] {

@@ -33,6 +33,7 @@ export type Mark =
   | "stop-with-unreplayed-cost"
   | "kill-with-unreplayed-cost"
   | "excess-above-half-of-E"
+  | "excess-above-half-of-E-in-calm"
   | "region-dead";
 
 /** What each mark stands for. */
@@ -58,6 +59,7 @@ export const MARKS: Readonly<Record<Mark, string>> = {
   "stop-with-unreplayed-cost": "a process began to close with cost the origin had not confirmed",
   "kill-with-unreplayed-cost": "a process was killed with cost that its origin had not got",
   "excess-above-half-of-E": "an allow went over its limit by more than half of the bound (of a bound of at least 10)",
+  "excess-above-half-of-E-in-calm": "the same in a world without faults, where E was less than all that was accepted",
   "region-dead": "every process of a region of several was dead at once",
 };
 
