@@ -141,6 +141,47 @@ describe("sluice simulate", () => {
     expect(other.out).not.toBe(out);
   });
 
+  test("a herd is asked for at one instant by everybody: each process admits what it is asked, and E says so", async () => {
+    const { code, out } = await sluice("simulate", ...TINY, "--shape", "herd", "--load", "4", "--json");
+    expect(code).toBe(0);
+    const { windows, worstExcess, bound, advice, problem } = JSON.parse(out);
+    // Four processes are asked for 40 each, with a limit of 40; in the next window the last one's share fills it.
+    expect(windows.map(({ admitted }: { admitted: number }) => admitted)).toEqual([160, 0]);
+    expect({ worstExcess, problem }).toEqual({ worstExcess: 120, problem: null });
+    // What the three others admitted, the floor of the other region (0.01 of 40, rounded up) and 1 for rounding.
+    expect(bound).toBe(120 + 1 + 1);
+    expect(advice.map(({ rule }: { rule: string }) => rule)).toContain("herd-outruns-news");
+  });
+
+  test("a denial that comes late is told after ten seconds, and that is what is promised", async () => {
+    // Seen: 3.1 s were promised whatever the mode, and a region learned of the denial after 10 s; nobody compared the two.
+    const flags = "--mode denials --shape one --load 1.02 --limit 300 --windows 1 --seed 1";
+    const { code, out } = await sluice("simulate", ...flags.split(" "), "--json");
+    expect(code).toBe(0);
+    const { convergenceMs, convergencePromisedMs, problem } = JSON.parse(out);
+    expect(problem).toBeNull();
+    expect(convergenceMs).toBeGreaterThan(5_000);
+    expect(convergenceMs).toBeLessThanOrEqual(convergencePromisedMs);
+  });
+
+  test("a table that is shortened keeps the worst window", async () => {
+    const flags = "--regions 1 --processes 4 --limit 20 --duration 1s --windows 30 --shape steady --load 1 --seed 2";
+    const [{ out: text }, { out: json }] = [
+      await sluice("simulate", ...flags.split(" ")),
+      await sluice("simulate", ...flags.split(" "), "--json"),
+    ];
+    const windows: { fromMs: number; admitted: number }[] = JSON.parse(json).windows;
+    const worst = windows.reduce((a, b) => (b.admitted > a.admitted ? b : a));
+    expect(text).toContain(" more");
+    // Else this run shows nothing.
+    expect(worst.fromMs).toBeGreaterThan(8_000);
+    expect(worst.fromMs).toBeLessThan(22_000);
+    expect(text).toMatch(new RegExp(`^ {2}${worst.fromMs / 1_000}s +\\d+ +${worst.admitted} `, "m"));
+    const gaps = [...text.matchAll(/… (\d+) more/g)].map(([, count]) => Number(count));
+    const shown = text.match(/^ {2}\d+m?s( +[\d.]+){6}$/gm);
+    expect(gaps.reduce((sum, count) => sum + count, 0) + shown!.length).toBe(30);
+  });
+
   test("takes a plan from a file, and flags before it", async () => {
     const path = fileWith(
       "plan.yaml",
@@ -241,7 +282,7 @@ describe("bad input", () => {
     { args: "--load Infinity", says: '--load must be a number from 0.01 to 100; got "Infinity"' },
     {
       args: "--shape evne",
-      says: '--shape must be one of even, one, burst, steady; got "evne"',
+      says: '--shape must be one of even, one, burst, steady, herd; got "evne"',
       hint: "did you mean even?",
     },
     {
@@ -293,6 +334,11 @@ describe("bad input", () => {
     expect(err.split("\nhint: ")[1]).toContain(hint);
     expect(out).toBe("");
     expect(code).toBe(2);
+  });
+
+  test("sluice --version prints that of its package", async () => {
+    const { version } = JSON.parse(readFileSync(join(root, "packages", "server", "package.json"), "utf8"));
+    expect(await sluice("--version")).toEqual({ code: 0, out: `${version}\n`, err: "" });
   });
 
   test.each([

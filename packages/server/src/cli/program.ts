@@ -5,6 +5,7 @@
  * empty, so that a pipe never takes an error for a result.
  */
 import { Command, CommanderError } from "commander";
+import manifest from "../../package.json" with { type: "json" };
 import { InputError } from "../input-error.ts";
 import { FIELDS } from "../plan/fields.ts";
 import type { Console } from "./console.ts";
@@ -18,7 +19,9 @@ export async function runProgram(args: readonly string[], console: Console): Pro
   const exit = (code: number) => {
     exitCode = code;
   };
-  const program = new Command("sluice").description("Sluice, a distributed rate limiter: its command line.");
+  const program = new Command("sluice")
+    .description("Sluice, a distributed rate limiter: its command line.")
+    .version(manifest.version);
   program.addCommand(simulateCommand(console, exit));
   for (const command of [program, ...program.commands]) {
     command

@@ -72,6 +72,7 @@ async function simulate(plans: readonly Plan[], { isJson, html }: Output, consol
     isStopped: () => stoppedWith !== undefined,
     totalMs: plans.reduce((sum, plan) => sum + worldTimeOf(plan), 0),
     leadMs: LEAD_MS,
+    rhythmMs: Math.max(0, ...plans.map(({ shape, duration }) => (shape === "herd" ? duration : 0))),
     isTerminal: console.isTerminal,
   });
   const outcomes: Outcome[] = [];

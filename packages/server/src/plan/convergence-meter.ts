@@ -10,25 +10,34 @@ type Decision = Extract<HistoryLine["event"], { kind: "decision" }>;
 type Phase = Extract<HistoryLine["event"], { kind: "phase" }>["phase"];
 
 export interface Convergence {
-  /** From the last accept, or the end of the faults, to the last change of any view. */
+  /** From the last accept, the last denial that is told, or the end of the faults, to the last change of any view. */
   readonly ms: number;
   /** What the least informed process has not heard of in the end, of the last cell. */
   readonly unheard: number;
 }
 
+/** What is wrong if views went on changing for longer than promised. The simulator's checker looks at rest, not at how soon. */
+export function lateness(convergence: Convergence | undefined, promisedMs: number): string | undefined {
+  if (convergence === undefined || convergence.ms <= promisedMs) return undefined;
+  return `convergence: views changed for ${Math.ceil(convergence.ms)} ms, but ${promisedMs} ms were promised`;
+}
+
 export class ConvergenceMeter {
   readonly #hasFaults: boolean;
+  readonly #hasDenials: boolean;
   #phase: Phase | undefined;
   /** The last cell that anything was accepted in, and its true total. */
   #sequence = -1;
   #total = 0;
   #acceptedAtMs = 0;
+  #deniedAtMs = 0;
   #calmAtMs = 0;
   #changedAtMs = 0;
   readonly #views = new Map<string, number>();
 
-  constructor(hasFaults: boolean) {
+  constructor({ hasFaults, hasDenials }: { hasFaults: boolean; hasDenials: boolean }) {
     this.#hasFaults = hasFaults;
+    this.#hasDenials = hasDenials;
   }
 
   phase(atMs: number, phase: Phase): void {
@@ -43,6 +52,11 @@ export class ConvergenceMeter {
     this.#total = total;
   }
 
+  /** Where the denial channel tells of it, views change for a denial as they do for an accept. */
+  denied(atMs: number): void {
+    if (this.#hasDenials) this.#deniedAtMs = atMs;
+  }
+
   peeked(atMs: number, process: string, event: Decision): void {
     const view = this.#viewOf(event);
     if (this.#phase !== "liveness" || view === undefined) return;
@@ -51,10 +65,10 @@ export class ConvergenceMeter {
     if (before !== undefined && before !== view) this.#changedAtMs = atMs;
   }
 
-  /** Nothing, if it was never measured: the run was ended before, or nothing was accepted. */
+  /** Nothing, if it was never measured: the run was ended before, or nothing was accepted lately. */
   result(): Convergence | undefined {
     if (this.#views.size === 0 || this.#phase === "liveness" || this.#phase === "safety") return undefined;
-    const sinceMs = this.#hasFaults ? Math.max(this.#calmAtMs, this.#acceptedAtMs) : this.#acceptedAtMs;
+    const sinceMs = Math.max(this.#acceptedAtMs, this.#deniedAtMs, this.#hasFaults ? this.#calmAtMs : 0);
     const ms = Math.max(0, this.#changedAtMs - sinceMs);
     return { ms, unheard: Math.max(0, this.#total - Math.min(...this.#views.values())) };
   }

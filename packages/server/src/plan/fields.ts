@@ -24,7 +24,7 @@ export interface Field<Name extends PlanName = PlanName> {
   readonly hint: (value: unknown) => string;
 }
 
-const SHAPES: readonly Shape[] = ["even", "one", "burst", "steady"];
+const SHAPES: readonly Shape[] = ["even", "one", "burst", "steady", "herd"];
 const MODES: readonly Mode[] = ["counters", "denials", "both"];
 const ATTACKS: readonly Attack[] = ["none", "even-spread"];
 const DAY_MS = 86_400_000;
@@ -106,7 +106,7 @@ export const FIELDS: readonly Field[] = [
   }),
   field("shape", {
     value: "<shape>",
-    help: "even: the regions in turn; one: nearly all in one region; burst: many at once at one process; steady: independent arrivals everywhere",
+    help: "even: the regions in turn; one: nearly all in one region; burst: many at once at one process; steady: independent arrivals everywhere; herd: everybody at the instant a window begins",
     rule: `one of ${SHAPES.join(", ")}`,
     read: oneOf(SHAPES),
     initialText: "even",

@@ -18,6 +18,8 @@ export interface PaceOptions {
   readonly totalMs: number;
   /** World time at the start of a run in which nobody asks: it says nothing of the rest. */
   readonly leadMs: number;
+  /** World time after which a run has shown what it costs: a herd's cost lies all at the beginning of a window. */
+  readonly rhythmMs: number;
   /** Whether progress is rewritten in place, and so may come often. */
   readonly isTerminal: boolean;
 }
@@ -25,6 +27,8 @@ export interface PaceOptions {
 /** The rate is measured over this time before anything is said about the whole. */
 const MEASURE_MS = 300;
 const LONG_MS = 60_000;
+/** A run that has not shown its rhythm by then is judged by what it has shown. */
+const PATIENCE_MS = 5_000;
 /** Not nothing, so that dividing by it gives a number. */
 const PART_MIN = 1e-9;
 const TELL_EVERY_MS = { terminal: 100, lines: 1_000 } as const;
@@ -70,7 +74,7 @@ export class Pace {
     const nowMs = this.#options.nowMs();
     if (this.#beforeMs === 0 && runMs < this.#options.leadMs) {
       this.#from = { realMs: nowMs, worldMs: runMs, events };
-    } else if (!this.#isMeasured && nowMs - this.#from.realMs >= MEASURE_MS) {
+    } else if (!this.#isMeasured && nowMs - this.#from.realMs >= MEASURE_MS && this.#isTelling(nowMs)) {
       this.#isMeasured = true;
       this.#warn(nowMs);
     }
@@ -98,6 +102,13 @@ export class Pace {
     );
   }
 
+  /** Whether what has been seen says something about the rest. */
+  #isTelling(nowMs: number): boolean {
+    const { leadMs, rhythmMs } = this.#options;
+    const isShown = this.#beforeMs + this.#runMs >= leadMs + rhythmMs;
+    return isShown || nowMs - this.#from.realMs >= PATIENCE_MS;
+  }
+
   /** What has been done since the measuring began, of what was to do then. */
   #part(): number {
     const { worldMs } = this.#from;
@@ -111,7 +122,8 @@ export class Pace {
     const leftS = Math.ceil((spentMs / part - spentMs) / 1_000);
     const percent = Math.floor(100 * part);
     const events = whole(this.#eventsBefore + this.#events);
-    return `simulating: ${percent} %, ${events} events${part < 1 ? `, about ${leftS} s left` : ""}`;
+    const left = part < 1 && this.#isTelling(nowMs) ? `, about ${leftS} s left` : "";
+    return `simulating: ${percent} %, ${events} events${left}`;
   }
 }
 

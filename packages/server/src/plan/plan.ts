@@ -5,7 +5,7 @@
  */
 import type { FaultKind, WorldOptions } from "sluice/sim";
 
-export type Shape = "even" | "one" | "burst" | "steady";
+export type Shape = "even" | "one" | "burst" | "steady" | "herd";
 export type Mode = "counters" | "denials" | "both";
 export type Attack = "none" | "even-spread";
 export type Script = WorldOptions["script"];
@@ -48,6 +48,11 @@ export type PlanName = keyof Plan;
 /** Whether regions hear of each other's counts at all. */
 export function isConverging({ regions, mode, duration, "global-min": minMs }: Plan): boolean {
   return regions > 1 && mode !== "denials" && duration >= minMs;
+}
+
+/** Whether regions tell each other of denials. */
+export function hasDenialChannel({ regions, mode, duration, "global-min": minMs }: Plan): boolean {
+  return regions > 1 && mode !== "counters" && duration >= minMs;
 }
 
 /** Requests that the whole plan makes, about. */

@@ -1,6 +1,7 @@
 /** What the recorder makes of a history, line by line. */
 import type { HistoryLine } from "sluice/sim";
 import { expect, test } from "vitest";
+import { lateness } from "./convergence-meter.ts";
 import { readPlan } from "./read-plan.ts";
 import { Recorder } from "./recorder.ts";
 
@@ -10,13 +11,8 @@ const FIRST = START_MS / DURATION_MS;
 
 type Decided = Extract<HistoryLine["event"], { kind: "decision" }>;
 
-function recorder(windows = "2"): Recorder {
-  const flags = new Map([
-    ["regions", "1"],
-    ["limit", "3"],
-    ["duration", "10s"],
-    ["windows", windows],
-  ]);
+function recorder(windows = "2", more: Readonly<Record<string, string>> = {}): Recorder {
+  const flags = new Map(Object.entries({ regions: "1", limit: "3", duration: "10s", windows, ...more }));
   const made = new Recorder(readPlan({ flags }));
   made.observe(phase("safety", 0));
   return made;
@@ -114,4 +110,27 @@ test("views have converged when the last of them has changed for the last time",
   expect(made.convergence.result()).toBeUndefined();
   made.observe(phase("quiet", DURATION_MS + 400));
   expect(made.convergence.result()).toEqual({ ms: 700, unheard: 0 });
+});
+
+test.each([
+  { mode: "counters", ms: 1_500 },
+  { mode: "denials", ms: 700 },
+])("with --mode $mode, convergence counts from the last thing that regions tell each other", ({ mode, ms }) => {
+  const made = recorder("1", { regions: "2", "global-min": "10s", mode });
+  made.observe(decision(8_700));
+  made.observe(decision(9_500, DENIED));
+  made.observe(phase("liveness", DURATION_MS));
+  const peek = { cost: 0, isCounted: false, sequence: FIRST + 1 };
+  made.observe(decision(DURATION_MS, { ...peek, previous: 1 }, "r1p0.2"));
+  made.observe(decision(DURATION_MS + 200, { ...peek, previous: 3 }, "r1p0.2"));
+  made.observe(phase("quiet", DURATION_MS + 400));
+  expect(made.convergence.result()?.ms).toBe(ms);
+});
+
+test("views that change for longer than was promised break the promise, and no others do", () => {
+  expect(lateness(undefined, 100)).toBeUndefined();
+  expect(lateness({ ms: 100, unheard: 5 }, 100)).toBeUndefined();
+  expect(lateness({ ms: 100.5, unheard: 0 }, 100)).toBe(
+    "convergence: views changed for 101 ms, but 100 ms were promised",
+  );
 });

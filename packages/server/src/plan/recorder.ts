@@ -6,7 +6,7 @@
  */
 import type { HistoryLine } from "sluice/sim";
 import { ConvergenceMeter } from "./convergence-meter.ts";
-import type { Plan } from "./plan.ts";
+import { hasDenialChannel, type Plan } from "./plan.ts";
 import { Timeline } from "./timeline.ts";
 
 type Decision = Extract<HistoryLine["event"], { kind: "decision" }>;
@@ -37,11 +37,15 @@ export class Recorder {
   #startMs = 0;
   #isPlanned = false;
 
-  constructor({ limit, duration, windows, faults }: Plan) {
+  constructor(plan: Plan) {
+    const { limit, duration, windows, faults } = plan;
     this.#limit = limit;
     this.#durationMs = duration;
     this.timeline = new Timeline(windows * duration, (atMs) => this.#countAt(atMs));
-    this.convergence = new ConvergenceMeter(faults.kinds.length > 0 || faults.script !== "none");
+    this.convergence = new ConvergenceMeter({
+      hasFaults: faults.kinds.length > 0 || faults.script !== "none",
+      hasDenials: hasDenialChannel(plan),
+    });
   }
 
   observe({ atMs, process, event }: HistoryLine): void {
@@ -73,6 +77,7 @@ export class Recorder {
     if (event.degraded) window.degraded++;
     if (!event.isCounted) {
       window.denied++;
+      this.convergence.denied(atMs);
       if (event.reason === "limit" && used + event.cost <= this.#limit) window.falseDenials++;
       return;
     }

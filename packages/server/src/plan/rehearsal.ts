@@ -1,5 +1,6 @@
 /** Runs the world of a plan, and gathers what came of it. */
 import { freshnessMs, horizonsOf, runWorld, type WorldReport } from "sluice/sim";
+import { lateness } from "./convergence-meter.ts";
 import { horizonOf } from "./horizon.ts";
 import type { Measured } from "./measured.ts";
 import type { Pace } from "./pace.ts";
@@ -53,10 +54,11 @@ function outcomeOf(plan: Plan, recorder: Recorder, report: WorldReport): Outcome
   const planMs = Math.max(1, Math.min(windows * duration, report.virtualMs - LEAD_MS));
   const rate = (count: number): number => (count * 1_000) / planMs;
   const { origin, global } = report.load;
+  const convergencePromisedMs = Math.ceil(horizonOf(plan).convergedMs);
   const measured: Measured = {
     plan,
     isPartial: report.isPartial,
-    problem: report.problem,
+    problem: report.problem ?? lateness(convergence, convergencePromisedMs),
     // A request that was under way when the plan ended belongs to a window that the plan has not got.
     windows: figures.filter(({ fromMs }) => fromMs >= 0 && fromMs < windows * duration),
     timeline: { everyMs: recorder.timeline.everyMs, counts: recorder.timeline.counts },
@@ -66,7 +68,7 @@ function outcomeOf(plan: Plan, recorder: Recorder, report: WorldReport): Outcome
     bound: report.worst.bound,
     worstExcessDegraded: recorder.excessDegraded,
     convergenceMs: convergence?.ms,
-    convergencePromisedMs: horizonOf(plan).convergedMs,
+    convergencePromisedMs,
     unheard: convergence?.unheard ?? 0,
     perSecond: {
       redisCommands: rate(origin.commands),

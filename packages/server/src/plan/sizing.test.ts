@@ -64,6 +64,12 @@ const CASES: readonly Case[] = [
     says: "the floor 0.4 is above 1 ÷ regions: 3 regions just under it use 1.2 × the limit",
   },
   {
+    rule: "herd-outruns-news",
+    broken: measured({ shape: "herd", load: "1.01", regions: "2", processes: "2" }),
+    kept: measured({ shape: "herd", load: "1", regions: "2", processes: "2" }),
+    says: "all 4 processes are asked at one instant, and none has heard of the others: up to 1.01 × the limit",
+  },
+  {
     rule: "world-news-too-slow",
     broken: measured({ publish: "10s" }),
     kept: measured({}),

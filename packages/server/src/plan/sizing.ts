@@ -18,6 +18,7 @@ export type RuleName =
   | "window-below-global-min"
   | "denials-see-no-even-spread"
   | "floor-hides-too-much"
+  | "herd-outruns-news"
   | "world-news-too-slow"
   | "region-news-too-slow"
   | "flush-slower-than-freshness"
@@ -73,6 +74,16 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
         : `the other ${plan.regions - 1} regions may each keep ${floor} of the limit to themselves: ${round(100 * hidden)} % together`,
       mend: `--floor auto, or at most ${round(HIDDEN_MAX / (plan.regions - 1))}`,
     };
+  },
+
+  "herd-outruns-news": ({ shape, load, regions, processes }) => {
+    const all = regions * processes;
+    return shape === "herd" && all > 1 && load > 1
+      ? {
+          says: `all ${all} processes are asked at one instant, and none has heard of the others: up to ${round(Math.min(all, load))} × the limit, however fast news is`,
+          mend: `clients that wait a random part of the window first, fewer processes that serve one key, or a limit a process (limit ÷ ${all})`,
+        }
+      : undefined;
   },
 
   "world-news-too-slow": (plan, { globalMs }) => {
@@ -166,7 +177,9 @@ export function adviceOn(measured: Measured): Advice[] {
 }
 
 /** What others may accept within a time, as a part of the limit: they accept no more than is asked, nor than the limit. */
-function unknownPart({ load, duration }: Plan, horizonMs: number, others: number): number {
+function unknownPart({ load, duration, shape }: Plan, horizonMs: number, others: number): number {
+  // No interval is short enough for a herd: that is another rule's.
+  if (shape === "herd") return 0;
   return Math.min(1, (load * others * horizonMs) / duration);
 }
 

@@ -7,6 +7,7 @@ const SHAPES: Readonly<Record<Shape, Traffic["shape"]>> = {
   one: "one-region",
   burst: "bursty",
   steady: "steady",
+  herd: "herd",
 };
 
 /** What is not planned, but has to be something: the library's defaults, or a driver's. */

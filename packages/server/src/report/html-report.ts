@@ -21,11 +21,13 @@ pre { white-space: pre-wrap; color: var(--faint); font-size: .85rem }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right }
 th:first-child, td:first-child { text-align: left } table.figures td { text-align: left }
-svg { width: 100%; height: auto; font: 12px system-ui, sans-serif } svg text { fill: var(--faint) }
+figure { margin: 0 0 1.5rem; overflow-x: auto } figcaption { color: var(--faint); margin-bottom: .25rem } .wide { overflow-x: auto }
+svg { width: 100%; min-width: 32rem; height: auto; font: 12px system-ui, sans-serif } svg text { fill: var(--faint) }
 .grid { stroke: var(--line) } .count { fill: none; stroke: var(--count); stroke-width: 2 }
 .bar { fill: var(--bar) } .bar.over { fill: var(--count) }
 line.limit { stroke: var(--limit); stroke-dasharray: 6 4; stroke-width: 1.5 } svg text.limit { fill: var(--limit) }
 line.bound { stroke: var(--bound); stroke-dasharray: 2 4; stroke-width: 1.5 } svg text.bound { fill: var(--bound) }
+svg text.limit, svg text.bound { paint-order: stroke; stroke: var(--paper); stroke-width: 4px }
 .note { background: var(--note); border-left: 4px solid var(--limit); padding: .5rem 1rem }
 li { margin-bottom: .5rem }`;
 
@@ -61,7 +63,6 @@ function section(outcome: Outcome, isOneOfMany: boolean): string[] {
     ...(isPartial ? ['<p class="note">Partial: ended before the plan was over.</p>'] : []),
     ...(problem === undefined ? [] : [`<p class="note">${escaped(brokenPromise(outcome))}</p>`]),
     "<h2>Admitted against the limit</h2>",
-    "<p>What a perfect counter would show: the current window and the share of the last one.</p>",
     countPlot(outcome),
     windowPlot(outcome),
     "<h2>Figures</h2>",
@@ -71,7 +72,7 @@ function section(outcome: Outcome, isOneOfMany: boolean): string[] {
     ),
     "</tbody></table>",
     "<h2>Windows</h2>",
-    windowTable(outcome),
+    `<div class="wide">${windowTable(outcome)}</div>`,
     "<h2>Advice</h2>",
     ...(advice.length === 0
       ? ["<p>None: every sizing rule holds.</p>"]

@@ -6,8 +6,8 @@ import type { Outcome } from "../plan/rehearsal.ts";
 import type { Advice } from "../plan/sizing.ts";
 import { terminalPlot } from "./terminal-plot.ts";
 
-/** Rows of the table of windows, at the most: the first ones, the last ones, and the worst. */
-const ROWS_MAX = 16;
+/** Rows of the table of windows at its beginning and at its end; of those between, the worst stays. */
+const ROWS_EACH = 8;
 
 const WIDTH = 96;
 const NAME_WIDTH = 26;
@@ -63,17 +63,29 @@ function windowTable({ windows, plan }: Measured): string {
       whole(degraded),
     ],
   );
-  const isShown = (i: number) => i < ROWS_MAX / 2 || i >= rows.length - ROWS_MAX / 2;
-  const shown = rows.filter((_, i) => isShown(i));
-  if (shown.length < rows.length) {
-    shown.splice(ROWS_MAX / 2, 0, [`… ${rows.length - shown.length} more`, "", "", "", "", "", ""]);
-  }
-  const all = [head, ...shown];
+  const worst = windows.reduce((best, { admitted }, i) => (admitted > windows[best]!.admitted ? i : best), 0);
+  const all = [head, ...shortened(rows, worst)];
   const widths = head.map((_, i) => Math.max(...all.map((row) => row[i]!.length)));
   return all
     .map((row) => row.map((text, i) => (i === 0 ? text.padEnd(widths[i]!) : text.padStart(widths[i]!))).join("   "))
     .map((line) => `  ${line}`.trimEnd())
     .join("\n");
+}
+
+/** The first rows, the last ones and the worst, and how many are left out between. */
+function shortened(rows: readonly Row[], worst: number): Row[] {
+  const isShown = (i: number) => i < ROWS_EACH || i >= rows.length - ROWS_EACH || i === worst;
+  const shown: Row[] = [];
+  let left = 0;
+  for (const [i, row] of rows.entries()) {
+    if (!isShown(i)) left++;
+    else {
+      if (left > 0) shown.push([`… ${whole(left)} more`, "", "", "", "", "", ""]);
+      shown.push(row);
+      left = 0;
+    }
+  }
+  return shown;
 }
 
 /** The figures that every report shows, as name and text. */
@@ -102,10 +114,14 @@ function falseDenials({ falseDenials: count, plan }: Measured): string {
   return `${whole(count)}${note}`;
 }
 
-function convergence({ convergenceMs, convergencePromisedMs, unheard }: Measured): string {
-  if (convergenceMs === undefined) return "not measured: the run was ended before";
+function convergence({ convergenceMs, convergencePromisedMs, unheard, isPartial }: Measured): string {
+  if (convergenceMs === undefined) {
+    return `not measured: ${isPartial ? "the run was ended before" : "nothing was accepted in the last window"}`;
+  }
   const rest = unheard > 0 ? `; ${whole(unheard)} of the last window are never heard of everywhere` : "";
-  return `${span(Math.round(convergenceMs))}, within ${span(Math.round(convergencePromisedMs))} promised${rest}`;
+  const isKept = convergenceMs <= convergencePromisedMs;
+  const promise = `${isKept ? "within the" : "NOT within the"} ${span(Math.round(convergencePromisedMs))} promised`;
+  return `${span(Math.round(convergenceMs))}, ${promise}${rest}`;
 }
 
 function adviceLines(advice: readonly Advice[]): string[] {
