@@ -6,7 +6,7 @@ import { type Counters, memoryCounters, memoryOrigin, type Origin } from "sluice
 import { redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodeKey, type Key } from "../packages/sluice/src/engine/key.ts";
-import { countersConformance } from "../packages/sluice/src/global/counters-conformance.ts";
+import { countersConformance, readWhole } from "../packages/sluice/src/global/counters-conformance.ts";
 import { oddIdentifiers } from "./odd-identifiers.ts";
 import { Processes } from "./processes.ts";
 import { poll } from "./rig/poll.ts";
@@ -66,7 +66,7 @@ describe("stores", () => {
       const rows = keys.slice(at, at + CELLS).map((key, i) => ({ key, sequence: 7, count: at + i + 1, expiresAtMs }));
       await counters.publish("eu", rows);
     }
-    const { cells } = await counters.read("us", null);
+    const { cells } = await readWhole(counters, "us", null);
     return new Map(cells.map(({ key, foreign }) => [encodeKey(key), foreign]));
   }
 

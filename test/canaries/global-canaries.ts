@@ -90,8 +90,8 @@ export const GLOBAL_CANARIES: readonly Canary[] = [
       },
       {
         file: "global/import.ts",
-        find: "if (cursor === null) this.#markUnseen(seen);",
-        replace: "if (cursor === null && seen.size < 0) this.#markUnseen(seen);",
+        find: "    await this.#markUnseen();",
+        replace: "    if (rest !== undefined) await this.#markUnseen();",
       },
     ],
     noticedBy: ["convergence", "excess"],

@@ -14,6 +14,7 @@ import { detach } from "../core/part.ts";
 import type { CellTable } from "./cell-table.ts";
 import { encodeKey, type Key } from "./key.ts";
 import { cellExpiryMs } from "./sequence.ts";
+import { SlotSet } from "./slot-set.ts";
 
 /** A slot's key, from its claim to its release: another claim of the same slot has another name object. */
 export interface SlotName {
@@ -40,16 +41,18 @@ const ORPHANS_MAX = 100_000;
 
 const UNREPLAYED = 1;
 const UNPUBLISHED = 2;
+/** Published, but missing or too low in the global store. */
+const UNSEEN = 4;
+/** The global store has what was published of the slot's cell: a bit for even, and one for odd sequences. */
+const CONFIRMED = 8;
 
 export class Ledger {
   /** This life of the process: 64 random bits. */
   readonly incarnation: string;
   /** Slots with cost that the origin has not confirmed, oldest first. */
-  readonly unreplayed: Set<Slot> = new Set();
+  readonly unreplayed: SlotSet;
   /** Slots whose regional count has risen since it was last published. */
-  readonly unpublished: Set<Slot> = new Set();
-  /** Unpublished slots whose row is missing or too low in the global store, though it was published. */
-  readonly unseen: Set<Slot> = new Set();
+  readonly unpublished: SlotSet;
   /** Totals of slots that are gone though the origin had not confirmed them: after a clock that was followed back. */
   readonly orphans: Orphan[] = [];
   readonly #table: CellTable;
@@ -68,6 +71,8 @@ export class Ledger {
     this.#replays = layers.replays;
     this.#publishes = layers.publishes;
     this.#marks = new Uint8Array(table.capacity);
+    this.unreplayed = new SlotSet(layers.replays ? table.capacity : 0);
+    this.unpublished = new SlotSet(layers.publishes ? table.capacity : 0);
     this.#marksAll = (layers.replays ? UNREPLAYED : 0) | (layers.publishes ? UNPUBLISHED : 0);
     const word = () => random.uint32().toString(16).padStart(8, "0");
     this.incarnation = word() + word();
@@ -109,16 +114,15 @@ export class Ledger {
     const hadOwn = this.#table.own(slot, sequence) + this.#table.own(slot, (sequence - 1) as Sequence) > 0;
     if (!isOver && hadOwn) this.#hasEvicted = true;
     if (!isOver && this.isPinned(slot)) this.#orphan(slot, sequence);
+    if (this.#replays) this.unreplayed.delete(slot);
+    if (this.#publishes) this.unpublished.delete(slot);
     this.#marks[slot] = 0;
-    this.unreplayed.delete(slot);
-    this.unpublished.delete(slot);
-    this.unseen.delete(slot);
     this.#names[slot] = undefined;
   }
 
   /** Cost was added to the slot. */
   accepted(slot: Slot): void {
-    if (this.#marks[slot] === this.#marksAll) return;
+    if ((this.#marks[slot]! & this.#marksAll) === this.#marksAll) return;
     if (this.#replays) this.markUnreplayed(slot);
     this.regionalRose(slot);
   }
@@ -142,16 +146,35 @@ export class Ledger {
     this.unpublished.add(slot);
   }
 
+  markPublished(slot: Slot): void {
+    this.#marks[slot] = this.#marks[slot]! & ~(UNPUBLISHED | UNSEEN);
+    this.unpublished.delete(slot);
+  }
+
+  isUnseen(slot: Slot): boolean {
+    return (this.#marks[slot]! & UNSEEN) !== 0;
+  }
+
   /** What was published of the slot is not in the global store: it must be sent again. */
   markUnseen(slot: Slot): void {
-    this.unseen.add(slot);
+    this.#marks[slot] = this.#marks[slot]! | UNSEEN;
     this.regionalRose(slot);
   }
 
-  markPublished(slot: Slot): void {
-    this.unseen.delete(slot);
-    this.#marks[slot] = this.#marks[slot]! & ~UNPUBLISHED;
-    this.unpublished.delete(slot);
+  /** A pass over the global store begins: nothing is confirmed by it yet. */
+  forgetConfirmed(): void {
+    const marks = this.#marks;
+    for (let slot = 0; slot < this.#table.highWater; slot++)
+      marks[slot] = marks[slot]! & ~(CONFIRMED | (CONFIRMED << 1));
+  }
+
+  /** The global store has, or took, what was published of this cell. */
+  confirm(slot: Slot, sequence: Sequence): void {
+    this.#marks[slot] = this.#marks[slot]! | (CONFIRMED << (sequence & 1));
+  }
+
+  isConfirmed(slot: Slot, sequence: Sequence): boolean {
+    return (this.#marks[slot]! & (CONFIRMED << (sequence & 1))) !== 0;
   }
 
   /** Forgets orphans whose cells have expired. */

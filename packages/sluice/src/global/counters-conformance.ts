@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DurationMs } from "../core/brands.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
-import type { CounterRow, Counters, DenialRow, ImportedCell } from "./counters.ts";
+import type { CounterRow, Counters, DenialRow, ImportedCell, ImportPage } from "./counters.ts";
 
 /** Empty counters, and the time they live by. */
 export interface CountersUnderTest {
@@ -53,6 +53,17 @@ const ODD_PARTS: readonly string[] = [
   "__proto__",
 ];
 
+/** An answer with all its pages. */
+export async function readWhole(counters: Counters, region: string, cursor: string | null): Promise<ImportPage> {
+  let { rest, ...whole } = await counters.read(region, cursor);
+  while (rest !== undefined) {
+    const page = await counters.read(region, rest);
+    whole = { ...page, cells: [...whole.cells, ...page.cells] };
+    rest = page.rest;
+  }
+  return whole;
+}
+
 function keyNamed(identifier: string, durationMs: number = MINUTE_MS, namespace = "api", workspace = "w"): Key {
   return { workspace, namespace, identifier, durationMs: durationMs as DurationMs };
 }
@@ -78,14 +89,14 @@ export function countersConformance(
       expiresAtMs,
     });
     /** All live cells as a region sees them: [foreign, own] by name. */
-    const seen = async (region: string) => table((await under.counters.read(region, null)).cells);
+    const seen = async (region: string) => table((await readWhole(under.counters, region, null)).cells);
     return { ...under, expiresAtMs, row, denial, seen };
   }
 
   describe(`counters conformance: ${name}`, () => {
     test("a store that holds nothing gives nothing, and the asker as the one live region", async () => {
       const { counters } = await setUp();
-      expect(await counters.read("eu", null)).toMatchObject({ cells: [], regionsLive: 1 });
+      expect(await readWhole(counters, "eu", null)).toMatchObject({ cells: [], regionsLive: 1 });
       expect(await counters.denials.active(0)).toEqual([]);
     });
 
@@ -151,7 +162,7 @@ export function countersConformance(
         "eu",
         keys.map((key, i) => row(key, i + 1)),
       );
-      const { cells } = await counters.read("us", null);
+      const { cells } = await readWhole(counters, "us", null);
       const found = new Map(cells.map(({ key, foreign }) => [encodeKey(key), foreign]));
       expect([...found].sort()).toEqual(keys.map((key, i) => [encodeKey(key), i + 1] as const).sort());
     });
@@ -162,7 +173,7 @@ export function countersConformance(
       for (const [i, region] of regions.entries()) await counters.publish(region, [row("a", 10 ** i)]);
       for (const [i, region] of regions.entries())
         expect(await seen(region)).toEqual({ "7/a": [111_111 - 10 ** i, 10 ** i] });
-      expect((await counters.read("eu", null)).regionsLive).toBe(6);
+      expect((await readWhole(counters, "eu", null)).regionsLive).toBe(6);
     });
 
     test("counts up to 2^40 and sums far beyond 2^32 are exact", async () => {
@@ -174,54 +185,75 @@ export function countersConformance(
       expect(await seen("eu")).toEqual({ "7/a": [large + 2 ** 32, large] });
     });
 
-    test("a thousand rows in one call are all stored", async () => {
+    test("thousands of cells are all stored and given, page by page where they are too many for one answer", async () => {
       const { counters, row } = await setUp();
-      await counters.publish(
-        "eu",
-        Array.from({ length: 1_000 }, (_, i) => row(`k${i}`, i + 1)),
-      );
-      const { cells } = await counters.read("us", null);
-      expect([cells.length, cells.reduce((sum, { foreign }) => sum + foreign, 0)]).toEqual([1_000, 500_500]);
+      const { cursor } = await readWhole(counters, "us", null);
+      // Two windows a key: a page may end between them.
+      const rows = Array.from({ length: 2_500 }, (_, i) => row(`k${i >> 1}`, i + 1, 7 + (i & 1)));
+      for (const region of ["eu", "ap"]) await counters.publish(region, rows);
+      const sum = (2_500 * 2_501) / 2;
+      for (const from of [null, cursor]) {
+        const { cells } = await readWhole(counters, "us", from);
+        const names = new Set(cells.map(({ key, sequence }) => `${sequence}/${key.identifier}`));
+        expect([names.size, cells.length]).toEqual([2_500, 2_500]);
+        expect(cells.reduce((total, { foreign }) => total + foreign, 0)).toBe(2 * sum);
+      }
+    });
+
+    test("what changes while pages are read is given then, or by the cursor that they end with", async () => {
+      const { counters, row } = await setUp();
+      const rows = (from: number, count: number) => Array.from({ length: 1_500 }, (_, i) => row(`k${from + i}`, count));
+      await counters.publish("eu", rows(0, 1));
+      const found = new Map<string, number>();
+      const take = (page: ImportPage) => {
+        for (const { key, foreign } of page.cells) found.set(key.identifier, foreign);
+        return page;
+      };
+      let page = take(await counters.read("us", null));
+      await counters.publish("eu", [...rows(0, 2), ...rows(1_500, 2)]);
+      while (page.rest !== undefined) page = take(await counters.read("us", page.rest));
+      take(await readWhole(counters, "us", page.cursor));
+      expect([found.size, new Set(found.values())]).toEqual([3_000, new Set([2])]);
     });
 
     test("a cursor gives what changed since, and nothing that did not", async () => {
       const { counters, row, elapse, overlapMs } = await setUp();
       await counters.publish("eu", [row("a", 1), row("b", 1)]);
       await elapse(overlapMs);
-      const first = await counters.read("us", null);
+      const first = await readWhole(counters, "us", null);
       await elapse(overlapMs);
       await counters.publish("eu", [row("b", 2), row("c", 1), row("a", 1)]);
-      const second = await counters.read("us", first.cursor);
+      const second = await readWhole(counters, "us", first.cursor);
       expect(table(second.cells)).toEqual({ "7/b": [2, 0], "7/c": [1, 0] });
       await elapse(2 * overlapMs);
-      const third = await counters.read("us", second.cursor);
-      expect(table((await counters.read("us", third.cursor)).cells)).toEqual({});
+      const third = await readWhole(counters, "us", second.cursor);
+      expect(table((await readWhole(counters, "us", third.cursor)).cells)).toEqual({});
     });
 
     test("a cell that changed is given whole, with the components that did not change", async () => {
       const { counters, row } = await setUp();
       await counters.publish("eu", [row("a", 5)]);
       await counters.publish("us", [row("a", 3)]);
-      const { cursor } = await counters.read("us", null);
+      const { cursor } = await readWhole(counters, "us", null);
       await counters.publish("ap", [row("a", 2)]);
-      expect(table((await counters.read("us", cursor)).cells)).toMatchObject({ "7/a": [7, 3] });
+      expect(table((await readWhole(counters, "us", cursor)).cells)).toMatchObject({ "7/a": [7, 3] });
     });
 
     test("no cursor gives every live cell, however often it was given", async () => {
       const { counters, row, seen } = await setUp();
       await counters.publish("eu", [row("a", 1), row("b", 2)]);
-      await counters.read("us", (await counters.read("us", null)).cursor);
+      await readWhole(counters, "us", (await readWhole(counters, "us", null)).cursor);
       expect(await seen("us")).toEqual({ "7/a": [1, 0], "7/b": [2, 0] });
     });
 
     test("a cell that has expired is not given any more", async () => {
       const { counters, row, nowMs, elapse, seen } = await setUp();
-      const { cursor } = await counters.read("us", null);
+      const { cursor } = await readWhole(counters, "us", null);
       await counters.publish("eu", [{ ...row("a", 1), expiresAtMs: Math.ceil(nowMs()) + 1_000 }, row("b", 2)]);
       expect(await seen("us")).toEqual({ "7/a": [1, 0], "7/b": [2, 0] });
       await elapse(1_100);
       expect(await seen("us")).toEqual({ "7/b": [2, 0] });
-      expect(table((await counters.read("us", cursor)).cells)).toEqual({ "7/b": [2, 0] });
+      expect(table((await readWhole(counters, "us", cursor)).cells)).toEqual({ "7/b": [2, 0] });
     });
 
     test("regions that have published count as live, also with nothing to tell", async () => {
@@ -233,7 +265,7 @@ export function countersConformance(
         ["us", 2],
         ["ap", 3],
       ] as const) {
-        expect((await counters.read(region, null)).regionsLive).toBe(live);
+        expect((await readWhole(counters, region, null)).regionsLive).toBe(live);
       }
     });
 

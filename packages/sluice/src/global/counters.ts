@@ -33,6 +33,8 @@ export interface ImportPage {
   readonly cells: readonly ImportedCell[];
   /** Hand this in next time to get only what changed since. Opaque. */
   readonly cursor: string;
+  /** There is more of this answer: hand this in to get it, in place of a cursor. A whole answer has none. */
+  readonly rest?: string;
   /** How many regions have published or registered lately, the asking one included. */
   readonly regionsLive: number;
 }
@@ -48,7 +50,7 @@ export interface DenialRow {
 export interface Counters {
   /** Raises the region's components, and registers the region as live; `rows` may be empty. */
   publish(region: string, rows: readonly CounterRow[]): Promise<void>;
-  /** The cells that changed since `cursor`, or with `null` all that have not expired. */
+  /** The cells that changed since `cursor`, or with `null` all that have not expired; page by page if they are many. */
   read(region: string, cursor: string | null): Promise<ImportPage>;
   /** Deletes up to `rowsMax` rows that have expired at `nowMs`, if it is this process's turn; answers how many. */
   cleanUp(nowMs: number, rowsMax: number): Promise<number>;

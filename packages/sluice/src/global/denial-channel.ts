@@ -12,6 +12,7 @@ import type { Clock, Timers } from "../core/clock.ts";
 import { type Pending, withDeadline } from "../core/deadline.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Trace } from "../core/trace.ts";
+import { inTurns } from "../core/turns.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
 import { encodeKey } from "../engine/key.ts";
@@ -104,14 +105,16 @@ export class DenialChannel {
   /** Reads the active rows, and raises each row's own cell so far that its view reaches the limit. Rejects on failure. */
   async importOnce(): Promise<void> {
     const rows = await this.#counters.denials.active(this.#options.clock.wallMs());
-    for (const row of rows) {
-      try {
-        this.#inflate(row);
-      } catch (error) {
-        // A row that no process of this version would write must not hide those behind it.
-        if (!(error instanceof SluiceError)) throw error;
-        this.junk++;
-      }
+    await inTurns(rows, this.#options.timers, (row) => this.#inflateLegal(row));
+  }
+
+  /** A row that no process of this version would write must not hide those behind it. */
+  #inflateLegal(row: DenialRow): void {
+    try {
+      this.#inflate(row);
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      this.junk++;
     }
   }
 

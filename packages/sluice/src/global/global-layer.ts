@@ -5,11 +5,12 @@
  * jittered by a tenth, so that processes started together do not come together for ever.
  */
 import type { Clock, Random, Timers } from "../core/clock.ts";
-import { type Pending, withDeadline } from "../core/deadline.ts";
+import { withDeadline } from "../core/deadline.ts";
 import { hold, letGo } from "../core/holders.ts";
 import type { Trace } from "../core/trace.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Ledger } from "../engine/ledger.ts";
+import { BoundedCounters } from "./bounded-counters.ts";
 import type { Counters, CountersHealth } from "./counters.ts";
 import { DenialChannel } from "./denial-channel.ts";
 import { publishFloor } from "./floor.ts";
@@ -38,8 +39,8 @@ const DENIALS_WRITE_MS = 1_000;
 const DENIALS_IMPORT_MS = 10_000;
 const CLEANUP_MS = 60_000;
 const CLEANUP_ROWS_MAX = 1_000;
-/** A round that takes longer than this is given up; what the store did of it stays done. */
-const ROUND_DEADLINE_MS = 10_000;
+/** A cleanup takes no longer than this; the next one goes on. */
+const CLEANUP_MAX_MS = 10_000;
 const JITTER = 0.1;
 /** How long the store has to let go of its connections. */
 const LET_GO_MS = 1_000;
@@ -57,9 +58,9 @@ export class GlobalLayer {
   readonly import: Import;
   readonly denials: DenialChannel;
   readonly #counters: Counters;
+  readonly #bounded: BoundedCounters;
   readonly #options: GlobalOptions;
   readonly #rounds: Round[] = [];
-  readonly #pending: Pending = new Set();
   #isRunning = false;
   /** Rounds that failed, of any kind. */
   failed = 0;
@@ -68,9 +69,11 @@ export class GlobalLayer {
     this.#counters = counters;
     hold(counters);
     this.#options = options;
-    this.publish = new Publish(engine.table, ledger, counters, options);
-    this.import = new Import(engine, ledger, counters, options);
-    this.denials = new DenialChannel(engine, ledger, counters, options);
+    const bounded = new BoundedCounters(counters, options.timers);
+    this.#bounded = bounded;
+    this.publish = new Publish(engine.table, ledger, bounded, options);
+    this.import = new Import(engine, ledger, bounded, options);
+    this.denials = new DenialChannel(engine, ledger, bounded, options);
     const { mode, publishMs, importMs, clock } = options;
     const add = (everyMs: number, run: () => Promise<void>): Round => {
       const round = { run, everyMs, handle: undefined, isUnderWay: false };
@@ -113,23 +116,24 @@ export class GlobalLayer {
   /** Stops, and tells the other regions what is left to tell, if the store takes it. */
   async close(deadlineMs: number): Promise<void> {
     this.stop();
-    for (const expire of this.#pending) expire();
+    this.#bounded.giveUp();
     const { timers, mode } = this.#options;
     const lastWords = async () => {
       if (mode !== "denials") await this.publish.publishOnce(this.floor).catch(() => undefined);
       if (mode !== "counters") await this.denials.writeOnce();
     };
     await withDeadline(lastWords, deadlineMs, timers);
+    await this.#bounded.close();
     for (const expire of this.denials.pending) expire();
     if (letGo(this.#counters)) await withDeadline(() => this.#counters.close(), LET_GO_MS, timers);
   }
 
   /** Batch after batch until nothing is left: at most what a round has time for. */
   async #cleanUp(clock: Clock): Promise<void> {
-    const endMs = clock.monoMs() + ROUND_DEADLINE_MS;
+    const endMs = clock.monoMs() + CLEANUP_MAX_MS;
     let deleted = CLEANUP_ROWS_MAX;
     while (deleted >= CLEANUP_ROWS_MAX && this.#isRunning && clock.monoMs() < endMs) {
-      deleted = await this.#counters.cleanUp(clock.wallMs(), CLEANUP_ROWS_MAX);
+      deleted = await this.#bounded.cleanUp(clock.wallMs(), CLEANUP_ROWS_MAX);
     }
   }
 
@@ -148,8 +152,9 @@ export class GlobalLayer {
 
   async #run(round: Round): Promise<void> {
     round.isUnderWay = true;
-    const { kind } = await withDeadline(round.run, ROUND_DEADLINE_MS, this.#options.timers, this.#pending);
-    if (kind !== "done") this.failed++;
+    await round.run().catch(() => {
+      this.failed++;
+    });
     round.isUnderWay = false;
   }
 }

@@ -1,23 +1,30 @@
 import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import type { ManualTime } from "../../../../test/manual-time.ts";
+import { StepwiseTurns } from "../../../../test/stepwise-turns.ts";
 import { TroubledCounters } from "../../../../test/troubled-stores.ts";
 import type { TraceEvent } from "../core/trace.ts";
 import { encodeKey } from "../engine/key.ts";
+import type { ImportPage } from "./counters.ts";
 import { Import } from "./import.ts";
 
 const MINUTE_MS = 60_000;
+
+const optionsOf = ({ clock, timers }: ManualTime) => ({ region: "eu", importMs: 1_000, clock, timers, trace: null });
 
 function setUp(cellsMax = 8) {
   const world = new LayeredEngine(cellsMax);
   const { time, ledger, engine } = world;
   const counters = new TroubledCounters(time);
-  const imports = new Import(engine, ledger, counters, { region: "eu", clock: time.clock, trace: null });
+  const imports = new Import(engine, ledger, counters, optionsOf(time));
   const put = (region: string, count: number, identifier = "a", sequence: number = world.sequence) =>
     counters.store.publish(region, [
       { key: world.key(identifier), sequence, count, expiresAtMs: (sequence + 2) * MINUTE_MS },
     ]);
   const foreign = (identifier = "a") => engine.table.foreign(world.slot(identifier), world.sequence);
-  return { world, time, table: engine.table, ledger, counters, imports, put, foreign };
+  /** Slots whose rows were found to be missing or too low. */
+  const unseen = () => [...ledger.unpublished].filter((slot) => ledger.isUnseen(slot));
+  return { world, time, table: engine.table, ledger, counters, imports, put, foreign, unseen };
 }
 
 describe("import", () => {
@@ -133,7 +140,7 @@ describe("import", () => {
       regionsLive: Number.NaN,
     };
     const counters = { ...rest.counters, read: async () => page } as unknown as TroubledCounters;
-    const imports = new Import(world.engine, world.ledger, counters, { region: "eu", clock: time.clock, trace: null });
+    const imports = new Import(world.engine, world.ledger, counters, optionsOf(time));
     await imports.importOnce();
     expect([imports.junk, imports.cells, imports.regionsLive, world.find() >= 0]).toEqual([1, 0, 1, false]);
   });
@@ -169,7 +176,7 @@ describe("import", () => {
   test("a cell that is merged is told to the history", async () => {
     const { world, time, ledger, counters, put } = setUp();
     const told: TraceEvent[] = [];
-    const options = { region: "eu", clock: time.clock, trace: (event: TraceEvent) => told.push(event) };
+    const options = { ...optionsOf(time), trace: (event: TraceEvent) => told.push(event) };
     await put("us", 5);
     await new Import(world.engine, ledger, counters, options).importOnce();
     const clocks = { wallMs: time.clock.wallMs(), monoMs: time.clock.monoMs() };
@@ -189,7 +196,7 @@ describe("import", () => {
   });
 
   test("a published cell whose row has become too low is due again, also one of the window before", async () => {
-    const { world, time, table, ledger, imports, put } = setUp();
+    const { world, time, table, ledger, imports, put, unseen } = setUp();
     for (const identifier of ["a", "b"]) {
       world.accept(identifier, 5);
       table.raisePublished(world.slot(identifier), world.sequence, 5);
@@ -198,15 +205,15 @@ describe("import", () => {
     await put("eu", 3, "a");
     await put("eu", 5, "b");
     await imports.importOnce();
-    expect([...ledger.unseen]).toEqual([world.slot("a")]);
-    ledger.unseen.clear();
+    expect(unseen()).toEqual([world.slot("a")]);
+    ledger.markPublished(world.slot("a"));
     time.pass(MINUTE_MS);
     for (let i = 0; i < 10; i++) await imports.importOnce();
-    expect([...ledger.unseen]).toEqual([world.slot("a")]);
+    expect(unseen()).toEqual([world.slot("a")]);
   });
 
   test("both cells of a key may be published and there; one that is missing is due", async () => {
-    const { world, time, table, ledger, imports, put } = setUp();
+    const { world, time, table, imports, put, unseen } = setUp();
     for (const identifier of ["both", "one"]) {
       world.accept(identifier, 5);
       table.raisePublished(world.slot(identifier), world.sequence, 5);
@@ -219,27 +226,95 @@ describe("import", () => {
       await put("eu", 2, identifier);
     }
     await imports.importOnce();
-    expect([...ledger.unseen]).toEqual([world.slot("one")]);
+    expect(unseen()).toEqual([world.slot("one")]);
   });
 
   test("neither a cell that was never published nor a slot that was given up is missed", async () => {
-    const { world, table, ledger, imports } = setUp();
+    const { world, table, imports, unseen } = setUp();
     world.accept("a", 5);
     world.accept("b", 5);
     const slot = world.slot("b");
     table.raisePublished(slot, world.sequence, 5);
     world.engine.release(slot, true);
     await imports.importOnce();
-    expect([...ledger.unseen]).toEqual([]);
+    expect(unseen()).toEqual([]);
   });
 
   test("a published cell that the store no longer has is due again", async () => {
-    const { world, table, ledger, imports } = setUp();
+    const { world, table, ledger, imports, unseen } = setUp();
     world.accept("a", 5);
     table.raisePublished(world.slot(), world.sequence, 5);
     ledger.markPublished(world.slot());
     await imports.importOnce();
-    expect([...ledger.unseen]).toEqual([world.slot()]);
+    expect(unseen()).toEqual([world.slot()]);
     expect(ledger.unpublished.size).toBe(1);
+  });
+
+  describe("of a store that answers in pages", () => {
+    /** Pages of one cell each, for the full pass and for what changed; `reads` says what was asked for. */
+    function setUpPages(pages: number) {
+      const { world, time, ledger, counters, imports, unseen, ...rest } = setUp();
+      const reads: (string | null)[] = [];
+      const cell = (i: number) => ({ key: world.key(`k${i}`), sequence: world.sequence, foreign: i + 1, own: 0 });
+      const read = async (_region: string, cursor: string | null): Promise<ImportPage> => {
+        reads.push(cursor);
+        // Each page takes a while: three fit an import.
+        time.pass(400);
+        if (cursor === "changes") return { cells: [], cursor: "changes", regionsLive: 1 };
+        const i = cursor === null ? 0 : Number(cursor);
+        const page = { cells: [cell(i)], cursor: "changes", regionsLive: 1 };
+        return i + 1 < pages ? { ...page, rest: `${i + 1}` } : page;
+      };
+      const paged = { ...counters, read } as unknown as TroubledCounters;
+      return {
+        ...rest,
+        world,
+        time,
+        ledger,
+        unseen,
+        reads,
+        imports: new Import(world.engine, ledger, paged, optionsOf(time)),
+      };
+    }
+
+    test("a full pass that is too long for one import goes on in the next, behind what has changed", async () => {
+      const { world, table, reads, imports } = setUpPages(5);
+      await imports.importOnce();
+      expect(reads).toEqual([null, "1", "2"]);
+      await imports.importOnce();
+      expect(reads.slice(3)).toEqual(["changes", "3", "4"]);
+      expect(Array.from({ length: 5 }, (_, i) => table.foreign(world.slot(`k${i}`), world.sequence))).toEqual([
+        1, 2, 3, 4, 5,
+      ]);
+      await imports.importOnce();
+      expect(reads.slice(6)).toEqual(["changes"]);
+    });
+
+    test("rows are missed only once the whole pass is over, and not if they were published meanwhile", async () => {
+      const { world, table, ledger, unseen, imports } = setUpPages(5);
+      for (const identifier of ["gone", "meanwhile"]) {
+        world.accept(identifier, 5);
+        table.raisePublished(world.slot(identifier), world.sequence, 5);
+      }
+      await imports.importOnce();
+      expect(unseen()).toEqual([]);
+      ledger.confirm(world.slot("meanwhile"), world.sequence);
+      await imports.importOnce();
+      expect(unseen()).toEqual([world.slot("gone")]);
+    });
+  });
+
+  test("an answer of thousands of cells is merged in turns of the event loop", async () => {
+    const { world, time, ledger, counters } = setUp(3_000);
+    const row = { sequence: world.sequence, count: 1, expiresAtMs: (world.sequence + 2) * MINUTE_MS };
+    const rows = Array.from({ length: 3_000 }, (_, i) => ({ ...row, key: world.key(`k${i}`) }));
+    await counters.store.publish("us", rows);
+    const turns = new StepwiseTurns(time);
+    const imports = new Import(world.engine, ledger, counters, { ...optionsOf(time), timers: turns.timers });
+    const importing = imports.importOnce();
+    const merged: number[] = [];
+    await turns.each(() => merged.push(imports.cells));
+    await importing;
+    expect(merged).toEqual([1_000, 2_000, 3_000]);
   });
 });

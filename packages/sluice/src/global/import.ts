@@ -5,35 +5,51 @@
  * bound (somebody in this region knew of that much), and makes nothing fresh. Reads are incremental; a full pass from time
  * to time, and after every failure, brings what was missed: rows of windows that had not begun here, cells that had no room,
  * and rows of this region's that the store has lost, which are then published again.
+ *
+ * Answers are merged in turns of the event loop. A full pass that does not fit one import goes on in the next, behind what has
+ * changed meanwhile.
  */
 
 import type { Sequence, Slot } from "../core/brands.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock, Timers } from "../core/clock.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Trace } from "../core/trace.ts";
+import { inTurns, nextTurn } from "../core/turns.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
 import type { Ledger } from "../engine/ledger.ts";
 import { sequenceAt } from "../engine/sequence.ts";
-import type { Counters, ImportedCell } from "./counters.ts";
+import type { Counters, ImportedCell, ImportPage } from "./counters.ts";
 import { OverAdmissions } from "./over-admission.ts";
 
 /** Every how many imports everything is read. */
 const FULL_EVERY = 10;
+/** Slots that are looked at in one turn of the event loop, at 20 ns each. */
+const LOOKS_MAX = 50_000;
+
+export interface ImportOptions {
+  readonly region: string;
+  /** A full pass is left for the next import after this long. */
+  readonly importMs: number;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly trace: Trace | null;
+}
 
 export class Import {
   readonly #engine: Engine;
   readonly #ledger: Ledger;
   readonly #counters: Counters;
-  readonly #region: string;
+  readonly #options: ImportOptions;
   readonly #clock: Clock;
-  readonly #trace: Trace | null;
   /** How far windows that are over went beyond their limits. */
   readonly overAdmissions: OverAdmissions = new OverAdmissions();
   #cursor: string | null = null;
-  /** Imports until the next full pass; 0: the next one is full. */
+  /** Imports until the next full pass; 0: the next one begins it. */
   #untilFull = 0;
+  /** What is left of the full pass under way. */
+  #rest: string | undefined;
   /** Regions that are alive, this one included, as last heard. */
   regionsLive = 1;
   cells = 0;
@@ -42,18 +58,12 @@ export class Import {
   /** Monotonic clock; 0: never. */
   #lastMs: number;
 
-  constructor(
-    engine: Engine,
-    ledger: Ledger,
-    counters: Counters,
-    options: { readonly region: string; readonly clock: Clock; readonly trace: Trace | null },
-  ) {
+  constructor(engine: Engine, ledger: Ledger, counters: Counters, options: ImportOptions) {
     this.#engine = engine;
     this.#ledger = ledger;
     this.#counters = counters;
-    this.#region = options.region;
+    this.#options = options;
     this.#clock = options.clock;
-    this.#trace = options.trace;
     this.#lastMs = options.clock.monoMs();
   }
 
@@ -62,36 +72,71 @@ export class Import {
     return this.#clock.monoMs() - this.#lastMs;
   }
 
-  /** Reads what changed and merges it. Rejects if the store fails. */
+  /** Reads what changed, or all, and merges it. Rejects if the store fails. */
   async importOnce(): Promise<void> {
-    const cursor = this.#untilFull === 0 ? null : this.#cursor;
+    const untilMs = this.#clock.monoMs() + this.#options.importMs;
     try {
-      const page = await this.#counters.read(this.#region, cursor);
-      this.#untilFull = (cursor === null ? FULL_EVERY : this.#untilFull) - 1;
-      this.#cursor = page.cursor;
-      this.regionsLive = Math.max(1, Number.isSafeInteger(page.regionsLive) ? page.regionsLive : 1);
-      this.#lastMs = this.#clock.monoMs();
-      const seen = new Map<Slot, number>();
-      for (const cell of page.cells) this.#mergeLegal(cell, seen);
-      if (cursor === null) this.#markUnseen(seen);
+      if (this.#untilFull === 0 && this.#rest === undefined) await this.#beginPass();
+      else await this.#follow();
+      while (this.#rest !== undefined && this.#clock.monoMs() < untilMs) await this.#goOn(this.#rest);
     } catch (error) {
       this.failed++;
       this.#untilFull = 0;
+      this.#rest = undefined;
       throw error;
     }
   }
 
+  /** Everything that changed since the last time. The cursor moves only when all of it was read. */
+  async #follow(): Promise<void> {
+    this.#untilFull = Math.max(0, this.#untilFull - 1);
+    let ask = this.#cursor;
+    for (let page: ImportPage; ask !== null; ask = page.rest ?? null) {
+      page = await this.#read(ask);
+      if (page.rest === undefined) this.#cursor = page.cursor;
+    }
+    this.#lastMs = this.#clock.monoMs();
+  }
+
+  async #beginPass(): Promise<void> {
+    this.#untilFull = FULL_EVERY - 1;
+    this.#ledger.forgetConfirmed();
+    const page = await this.#read(null);
+    // What changed before a pass of several pages began is still to be followed, if anything was.
+    if (page.rest === undefined || this.#cursor === null) this.#cursor = page.cursor;
+    await this.#endPass(page);
+  }
+
+  async #goOn(rest: string): Promise<void> {
+    await this.#endPass(await this.#read(rest));
+  }
+
+  async #endPass({ rest }: ImportPage): Promise<void> {
+    this.#rest = rest;
+    if (rest !== undefined) return;
+    this.#lastMs = this.#clock.monoMs();
+    await this.#markUnseen();
+  }
+
+  /** One answer, merged in turns. */
+  async #read(cursor: string | null): Promise<ImportPage> {
+    const page = await this.#counters.read(this.#options.region, cursor);
+    this.regionsLive = Math.max(1, Number.isSafeInteger(page.regionsLive) ? page.regionsLive : 1);
+    await inTurns(page.cells, this.#options.timers, (cell) => this.#mergeLegal(cell));
+    return page;
+  }
+
   /** A row that no process of this version would write (another tool did, or it was damaged) must not hide those behind it. */
-  #mergeLegal(cell: ImportedCell, seen: Map<Slot, number>): void {
+  #mergeLegal(cell: ImportedCell): void {
     try {
-      this.#merge(cell, seen);
+      this.#merge(cell);
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
       this.junk++;
     }
   }
 
-  #merge({ key, sequence, foreign, own }: ImportedCell, seen: Map<Slot, number>): void {
+  #merge({ key, sequence, foreign, own }: ImportedCell): void {
     if (!Number.isSafeInteger(foreign) || foreign < 0 || !Number.isSafeInteger(own) || own < 0) {
       this.junk++;
       return;
@@ -102,8 +147,7 @@ export class Import {
     if (at > sequenceAt(this.#engine.clock.nowMs(), key.durationMs)) this.#untilFull = 0;
     if (slot === NONE) return;
     const { table } = this.#engine;
-    // A bit for each of the slot's two cells whose row is as high as it was published.
-    if (own >= table.published(slot, at)) seen.set(slot, (seen.get(slot) ?? 0) | (at === table.sequence(slot) ? 1 : 2));
+    if (own >= table.published(slot, at)) this.#ledger.confirm(slot, at);
     const regional = table.regional(slot, at);
     table.raiseForeign(slot, at, foreign);
     table.raiseOthers(slot, at, own - table.own(slot, at));
@@ -115,7 +159,7 @@ export class Import {
       this.overAdmissions.measure(name, at, own + foreign, table.limitLow(slot));
     }
     this.cells++;
-    this.#trace?.({
+    this.#options.trace?.({
       kind: "import",
       key: encodeKey(key),
       sequence,
@@ -127,17 +171,19 @@ export class Import {
   }
 
   /** After a full pass: published cells whose row was not there, or was too low, are sent again. */
-  #markUnseen(seen: ReadonlyMap<Slot, number>): void {
+  async #markUnseen(): Promise<void> {
     const { table } = this.#engine;
     // Stryker disable next-line EqualityOperator: <= looks at a free slot, or at nothing that was published; >= was killed
     for (let slot = 0 as Slot; slot < table.highWater; slot = (slot + 1) as Slot) {
+      if (slot % LOOKS_MAX === LOOKS_MAX - 1) await nextTurn(this.#options.timers);
       if (table.isFree(slot)) continue;
       const sequence = table.sequence(slot);
-      const bits = seen.get(slot) ?? 0;
-      const isCurrentGone = table.published(slot, sequence) > 0 && (bits & 1) === 0;
-      const isPreviousGone = table.published(slot, (sequence - 1) as Sequence) > 0 && (bits & 2) === 0;
-      if (isCurrentGone || isPreviousGone) this.#ledger.markUnseen(slot);
+      if (this.#isGone(slot, sequence) || this.#isGone(slot, (sequence - 1) as Sequence)) this.#ledger.markUnseen(slot);
     }
+  }
+
+  #isGone(slot: Slot, sequence: Sequence): boolean {
+    return this.#engine.table.published(slot, sequence) > 0 && !this.#ledger.isConfirmed(slot, sequence);
   }
 }
 

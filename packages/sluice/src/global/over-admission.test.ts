@@ -10,7 +10,8 @@ function setUp() {
   const world = new LayeredEngine(8);
   const { time, ledger, engine } = world;
   const counters = new TroubledCounters(time);
-  const imports = new Import(engine, ledger, counters, { region: "eu", clock: time.clock, trace: null });
+  const options = { region: "eu", importMs: 1_000, clock: time.clock, timers: time.timers, trace: null };
+  const imports = new Import(engine, ledger, counters, options);
   const { sequence } = world;
   const put = (region: string, count: number, identifier = "a") =>
     counters.store.publish(region, [

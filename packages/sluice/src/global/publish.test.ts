@@ -1,18 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { StepwiseTurns } from "../../../../test/stepwise-turns.ts";
 import { TroubledCounters } from "../../../../test/troubled-stores.ts";
 import { Publish } from "./publish.ts";
 
 const MINUTE_MS = 60_000;
 
-function setUp() {
-  const world = new LayeredEngine(16);
+function setUp(cellsMax = 16) {
+  const world = new LayeredEngine(cellsMax);
   const { time, ledger, engine } = world;
   const counters = new TroubledCounters(time);
-  const options = { region: "eu", durationMinMs: MINUTE_MS, clock: time.clock, trace: null };
+  const options = { region: "eu", durationMinMs: MINUTE_MS, clock: time.clock, timers: time.timers, trace: null };
   const publish = new Publish(engine.table, ledger, counters, options);
   const sent = () => counters.rowsOf("eu").map(({ key, count }) => `${key.identifier}${count}`);
-  return { world, time, table: engine.table, ledger, counters, publish, sent };
+  return { world, time, table: engine.table, ledger, counters, options, publish, sent };
 }
 
 describe("publish", () => {
@@ -107,5 +108,40 @@ describe("publish", () => {
     counters.heal();
     await sending;
     expect(table.published(slot, world.sequence)).toBe(0);
+  });
+
+  test("ten thousand keys go out in bounded calls, one in a turn of the event loop", async () => {
+    const { world, time, table, ledger, counters, options } = setUp(10_000);
+    for (let i = 0; i < 10_000; i++) world.accept(`k${i}`);
+    const turns = new StepwiseTurns(time);
+    const publishing = new Publish(table, ledger, counters, { ...options, timers: turns.timers }).publishOnce(0);
+    let calls = 0;
+    await turns.each(() => expect(counters.published).toHaveLength(++calls));
+    await publishing;
+    expect(Math.max(...counters.published.map(({ rows }) => rows.length))).toBeLessThanOrEqual(512);
+    expect(new Set(counters.rowsOf("eu").map(({ key }) => key.identifier)).size).toBe(10_000);
+  });
+
+  test("ten thousand keys below the floor are looked through in turns", async () => {
+    const { world, time, table, ledger, counters, options } = setUp(10_000);
+    for (let i = 0; i < 10_000; i++) world.accept(`k${i}`);
+    const turns = new StepwiseTurns(time);
+    const publishing = new Publish(table, ledger, counters, { ...options, timers: turns.timers }).publishOnce(0.5);
+    let count = 0;
+    await turns.each(() => count++);
+    await publishing;
+    expect(count).toBe(3);
+    expect(counters.published).toEqual([{ region: "eu", rows: [] }]);
+  });
+
+  test("keys that come while a round is under way are the next round's", async () => {
+    const { world, time, counters, publish } = setUp(2_000);
+    for (let i = 0; i < 600; i++) world.accept(`k${i}`);
+    const publishing = publish.publishOnce(0);
+    await time.settle();
+    for (let i = 600; i < 1_200; i++) world.accept(`k${i}`);
+    await time.advance(10);
+    await publishing;
+    expect(counters.rowsOf("eu")).toHaveLength(600);
   });
 });

@@ -8,9 +8,10 @@
  */
 
 import type { Sequence, Slot } from "../core/brands.ts";
-import type { Clock } from "../core/clock.ts";
+import type { Clock, Timers } from "../core/clock.ts";
 import type { Trace } from "../core/trace.ts";
-import type { CellTable } from "../engine/cell-table.ts";
+import { nextTurn } from "../core/turns.ts";
+import { type CellTable, NONE } from "../engine/cell-table.ts";
 import type { Ledger, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs } from "../engine/sequence.ts";
 import type { CounterRow, Counters } from "./counters.ts";
@@ -21,13 +22,16 @@ interface Entry {
   readonly row: CounterRow;
 }
 
-/** Rows of one call. What is left goes out in the next call of the same tick. */
-const ROWS_MAX = 1_000;
+/** Rows of one call: one statement of SQL. What is left goes out in the next call of the same round. */
+const ROWS_MAX = 512;
+/** Slots that are looked at in one turn of the event loop, at 0.3 µs each. */
+const LOOKS_MAX = 5_000;
 
 export interface PublishOptions {
   readonly region: string;
   readonly durationMinMs: number;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly trace: Trace | null;
 }
 
@@ -46,11 +50,33 @@ export class Publish {
     this.#options = options;
   }
 
-  /** Sends what is due. Rejects if the store fails; what was not sent is due again. */
+  /**
+   * Sends what is due, oldest first, in calls of a bounded size and turns of bounded work. Rejects if the store fails; what was
+   * not sent is due again.
+   */
   async publishOnce(floor: number): Promise<void> {
-    const due = this.#due(floor);
-    // An empty call too: it says that this region is alive.
-    for (let at = 0; at === 0 || at < due.length; at += ROWS_MAX) await this.#send(due.slice(at, at + ROWS_MAX));
+    const { unpublished } = this.#ledger;
+    let due: Entry[] = [];
+    let looks = 0;
+    // An empty call is made too: it says that this region is alive.
+    let isSilent = true;
+    // Those that come meanwhile are the next round's: a busy region must not hold this one for ever.
+    for (let left = unpublished.size; left > 0; left--) {
+      const slot = unpublished.rotate();
+      if (slot === NONE) break;
+      due.push(...this.#look(slot, floor));
+      // A slot has two cells at most.
+      const isFull = due.length > ROWS_MAX - 2;
+      if (!isFull && ++looks < LOOKS_MAX) continue;
+      if (isFull) {
+        await this.#send(due);
+        due = [];
+        isSilent = false;
+      }
+      looks = 0;
+      await nextTurn(this.#options.timers);
+    }
+    if (isSilent || due.length > 0) await this.#send(due);
   }
 
   async #send(entries: readonly Entry[]): Promise<void> {
@@ -69,43 +95,34 @@ export class Publish {
 
   #settle({ slot, name, row }: Entry): void {
     const { clock, trace } = this.#options;
-    const { sequence, count } = row;
+    const { count } = row;
+    const sequence = row.sequence as Sequence;
     trace?.({ kind: "publish", key: name.text, sequence, count, wallMs: clock.wallMs(), monoMs: clock.monoMs() });
     if (this.#ledger.name(slot) !== name) return;
-    this.#ledger.unseen.delete(slot);
-    this.#table.raisePublished(slot, sequence as Sequence, count);
+    this.#table.raisePublished(slot, sequence, count);
+    this.#ledger.confirm(slot, sequence);
   }
 
-  #due(floor: number): Entry[] {
-    const nowMs = this.#options.clock.wallMs();
-    const entries: Entry[] = [];
-    for (const slot of this.#ledger.unpublished) {
-      const name = this.#ledger.name(slot);
-      if (name === undefined || name.key.durationMs < this.#options.durationMinMs) {
-        this.#ledger.markPublished(slot);
-        continue;
-      }
-      const found = this.#entriesOf(slot, name, floor, nowMs);
-      entries.push(...found);
-      if (found.length === 0 && !this.#hasUnpublished(slot)) this.#ledger.markPublished(slot);
-    }
-    // In the order of the store's primary key, so that writers meet in one order and do not deadlock.
-    return entries.sort((a, b) =>
-      a.name.text < b.name.text ? -1 : a.name.text > b.name.text ? 1 : a.row.sequence - b.row.sequence,
-    );
+  /** What is due of a slot; one that has nothing to send any more leaves the backlog. */
+  #look(slot: Slot, floor: number): readonly Entry[] {
+    const name = this.#ledger.name(slot);
+    const isTold = name !== undefined && name.key.durationMs >= this.#options.durationMinMs;
+    const entries = isTold ? this.#entriesOf(slot, name, floor, this.#options.clock.wallMs()) : [];
+    if (entries.length === 0 && !(isTold && this.#hasUnpublished(slot))) this.#ledger.markPublished(slot);
+    return entries;
   }
 
   #entriesOf(slot: Slot, name: SlotName, floor: number, nowMs: number): Entry[] {
     const table = this.#table;
     const sequence = table.sequence(slot);
     const floorCount = floor * table.limitLow(slot);
-    const isAgain = this.#ledger.unseen.has(slot);
+    const isAgain = this.#ledger.isUnseen(slot);
     const entries: Entry[] = [];
-    for (const at of [sequence, (sequence - 1) as Sequence]) {
+    for (const at of [(sequence - 1) as Sequence, sequence]) {
       const count = table.regional(slot, at);
       const expiresAtMs = cellExpiryMs(at, name.key.durationMs);
       if (count === 0 || expiresAtMs <= nowMs) continue;
-      const isUnseen = isAgain && table.published(slot, at) > 0;
+      const isUnseen = isAgain && table.published(slot, at) > 0 && !this.#ledger.isConfirmed(slot, at);
       if (count <= table.published(slot, at) && !isUnseen) continue;
       if (count < floorCount && table.foreign(slot, at) === 0 && !isUnseen) continue;
       entries.push({ slot, name, row: { key: name.key, sequence: at, count, expiresAtMs } });

@@ -8,12 +8,13 @@
  * rhythm, deadlines of whole rounds and what to publish are the global layer's.
  */
 import type { Environment } from "../core/clock.ts";
-import type { CounterRow, Counters, CountersHealth, DenialRow, Denials, ImportedCell, ImportPage } from "./counters.ts";
-import { nextCursor, readCursor, type SqlHead } from "./sql-cursor.ts";
+import { inTurns } from "../core/turns.ts";
+import type { CounterRow, Counters, CountersHealth, DenialRow, Denials, ImportPage } from "./counters.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { BROKEN, PASSING, SqlFailure } from "./sql-failure.ts";
 import type { SqlAnswer, SqlLink, SqlSide, Statement } from "./sql-link.ts";
 import { ensureSchema } from "./sql-migration.ts";
+import { SqlPages } from "./sql-pages.ts";
 import { Quarantine } from "./sql-quarantine.ts";
 import { compareRows, escapeText, integerOf, keyOfRow, type StoredRow, storedRow } from "./sql-row.ts";
 import { type Tables, tablesOf } from "./sql-schema.ts";
@@ -52,6 +53,7 @@ export class SqlCounters implements Counters {
   readonly #environment: Environment;
   readonly #tables: Tables;
   readonly #statements: SqlStatements;
+  readonly #pages: SqlPages;
   readonly #counting: Writing;
   readonly #denying: Writing;
   readonly #failures = new Map<string, number>();
@@ -76,6 +78,12 @@ export class SqlCounters implements Counters {
     this.#tables = tablesOf(settings.tablePrefix);
     const statements = new SqlStatements(dialect, this.#tables);
     this.#statements = statements;
+    this.#pages = new SqlPages({
+      statements,
+      run: (statement) => this.#run("read", statement),
+      hasReplica: link.hasReplica,
+      overlapMs: settings.overlapMs,
+    });
     this.#counting = {
       statementOf: (rows) => statements.raise(rows),
       isBetter: (row, than) => row.amount > than.amount,
@@ -105,28 +113,8 @@ export class SqlCounters implements Counters {
     this.#registeredMs.set(region, monoMs());
   }
 
-  async read(region: string, cursor: string | null): Promise<ImportPage> {
-    const { hasReplica } = this.#link;
-    const name = escapeText(region);
-    const [row = {}] = (await this.#run("read", this.#statements.head(name))).rows;
-    const head: SqlHead = { changedMs: integerOf(row["changed_at"]), nowMs: integerOf(row["now_ms"]) };
-    const since = readCursor(cursor);
-    const next = nextCursor(since, head, { overlapMs: this.#settings.overlapMs, hasReplica });
-    const regionsLive = 1 + integerOf(row["others_live"]);
-    if (since !== null && head.changedMs === since.sinceMs) return { cells: [], cursor: next, regionsLive };
-    const { rows } = await this.#run("read", this.#statements.cells(name, since?.sinceMs ?? null));
-    const cells: ImportedCell[] = [];
-    for (const cell of rows) {
-      const key = keyOfRow(cell);
-      const [sequence, total, own] = [cell["sequence"], cell["total"], cell["own"]].map(integerOf) as [
-        number,
-        number,
-        number,
-      ];
-      if (key === null || Number.isNaN(sequence + total + own)) this.#junk++;
-      else cells.push({ key, sequence, foreign: total - own, own });
-    }
-    return { cells, cursor: next, regionsLive };
+  read(region: string, cursor: string | null): Promise<ImportPage> {
+    return this.#pages.read(region, cursor);
   }
 
   async cleanUp(nowMs: number, rowsMax: number): Promise<number> {
@@ -158,7 +146,7 @@ export class SqlCounters implements Counters {
       statements: this.#sent,
       retries: this.#retries,
       quarantined: this.#counting.quarantine.size + this.#denying.quarantine.size,
-      junk: this.#junk,
+      junk: this.#junk + this.#pages.junk,
       failures: Object.fromEntries(this.#failures),
       lastFailure: last === null ? null : { kind: last.kind, message: last.message },
     };
@@ -171,14 +159,16 @@ export class SqlCounters implements Counters {
 
   async #activeDenials(nowMs: number): Promise<readonly DenialRow[]> {
     const { rows } = await this.#run("read", this.#statements.denials(Math.floor(nowMs)));
-    return rows.flatMap((row) => {
+    const denials: DenialRow[] = [];
+    await inTurns(rows, this.#environment.timers, (row) => {
       const key = keyOfRow(row);
-      const [sequence, limit, expiresAtMs] = [row["sequence"], row["limit_count"], row["expires_at"]].map(integerOf);
-      if (key !== null && !Number.isNaN(sequence! + limit! + expiresAtMs!))
-        return [{ key, sequence: sequence!, limit: limit!, expiresAtMs: expiresAtMs! }];
-      this.#junk++;
-      return [];
+      const sequence = integerOf(row["sequence"]);
+      const limit = integerOf(row["limit_count"]);
+      const expiresAtMs = integerOf(row["expires_at"]);
+      if (key === null || Number.isNaN(sequence + limit + expiresAtMs)) this.#junk++;
+      else denials.push({ key, sequence, limit, expiresAtMs });
     });
+    return denials;
   }
 
   /** Sends rows in the order of the primary key, in chunks. */

@@ -4,6 +4,11 @@
  * Changes carry the server's time, but a statement may be seen after one that was begun later. So a moment is settled, and not
  * read from again, only once `overlapMs` have passed since: by the clock of the server that wrote it, or, on a replica that may
  * be any time behind, since it was first seen there. What comes later still is found by the next full pass.
+ *
+ * As texts: `since:changed:seen` is a cursor. The rest of an answer is the cursor to end with, and where to go on: `…/from` at a
+ * change, `…/from/until/hash/sequence` behind a cell among those that changed in a span, or among all where there is no span.
+ * The cursor is that of the answer's first page, so that a change which became visible while the pages were read is not passed
+ * over.
  */
 
 export interface SqlHead {
@@ -21,11 +26,47 @@ export interface SqlCursor {
   readonly seenMs: number;
 }
 
-const CURSOR = /^(\d+):(\d+):(\d+)$/;
+/** Changes after one moment and up to another. */
+export interface SqlSpan {
+  readonly afterMs: number;
+  readonly untilMs: number;
+}
 
-/** Null for none, and for a text that is no cursor: everything is read. */
-export function readCursor(text: string | null): SqlCursor | null {
-  const match = text === null ? null : CURSOR.exec(text);
+export interface SqlCell {
+  /** In hex. */
+  readonly hash: string;
+  readonly sequence: number;
+}
+
+/** What is asked for: all, what changed since a cursor, more of that, or the cells behind one on the same page of it. */
+export type SqlPosition =
+  | { readonly kind: "all" }
+  | { readonly kind: "changes"; readonly cursor: SqlCursor }
+  | { readonly kind: "more changes"; readonly next: string; readonly fromMs: number }
+  | { readonly kind: "more cells"; readonly next: string; readonly span: SqlSpan | null; readonly after: SqlCell };
+
+const CURSOR = /^(\d+):(\d+):(\d+)$/;
+const CELL = /^[0-9a-f]{32}$/;
+
+/** Everything for no text, and for one that is no cursor. */
+export function readPosition(text: string | null): SqlPosition {
+  const [next = "", from, until, hash, sequence] = (text ?? "").split("/");
+  const cursor = readCursor(next);
+  if (cursor === null) return { kind: "all" };
+  if (from === undefined) return { kind: "changes", cursor };
+  if (hash === undefined) return { kind: "more changes", next, fromMs: Number(from) };
+  if (!CELL.test(hash)) return { kind: "all" };
+  const span = from === "" ? null : { afterMs: Number(from), untilMs: Number(until) };
+  return { kind: "more cells", next, span, after: { hash, sequence: Number(sequence) } };
+}
+
+/** What follows the cursor in the text of a position. */
+export function cellsBehind(span: SqlSpan | null, { hash, sequence }: SqlCell): string {
+  return `/${span?.afterMs ?? ""}/${span?.untilMs ?? ""}/${hash}/${sequence}`;
+}
+
+export function readCursor(text: string): SqlCursor | null {
+  const match = CURSOR.exec(text);
   if (match === null) return null;
   const [sinceMs = 0, changedMs = 0, seenMs = 0] = match.slice(1).map(Number);
   return { sinceMs, changedMs, seenMs };

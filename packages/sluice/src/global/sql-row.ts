@@ -4,7 +4,7 @@
  * Invariant: the primary key is (hash of the key, sequence, region), all compared byte by byte; so no collation, column width or
  * padding can take two cells for one. The parts of the key stand beside it to be read by people and by imports.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { DURATION_MAX_MS, DURATION_MIN_MS } from "../core/bounds.ts";
 import type { DurationMs } from "../core/brands.ts";
 import { isPart } from "../core/part.ts";
@@ -54,7 +54,7 @@ export function storedRow(
 ): StoredRow {
   const { key, sequence, expiresAtMs } = cell;
   return {
-    hash: createHash("sha256").update(encodeKey(key)).digest().subarray(0, HASH_BYTES),
+    hash: hash("sha256", encodeKey(key), "buffer").subarray(0, HASH_BYTES),
     sequence,
     region: escapeText(region),
     amount,

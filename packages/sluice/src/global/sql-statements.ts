@@ -1,6 +1,8 @@
 /** The statements, in the words that all three databases share. No text of a caller's stands in them. */
+
+import type { SqlCell, SqlSpan } from "./sql-cursor.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
-import type { Statement } from "./sql-link.ts";
+import type { SqlValue, Statement } from "./sql-link.ts";
 import { columnsOf, type StoredRow } from "./sql-row.ts";
 import type { Tables } from "./sql-schema.ts";
 
@@ -12,6 +14,14 @@ const REGION_FORGOTTEN_MS = 86_400_000;
 const TURN_MS = 90_000;
 const CLEANUP = "cleanup";
 const CELL_KEY = "key_hash, sequence, region";
+
+export interface CellsAsked {
+  /** Only cells of which a component changed in this span. */
+  readonly span: SqlSpan | null;
+  /** Only cells behind this one, in the order of the primary key. */
+  readonly after: SqlCell | null;
+  readonly cellsMax: number;
+}
 
 export class SqlStatements {
   readonly #dialect: SqlDialect;
@@ -43,38 +53,58 @@ export class SqlStatements {
     return { text, values: [region] };
   }
 
-  /** The last change, how many other regions live, and the time: all that an import needs if nothing happened. */
-  head(region: string): Statement {
+  /**
+   * The last change, how many other regions live, and the time: all that an import needs if nothing happened. Since a moment: also
+   * when the span ends that so many changed rows make, if there are more.
+   */
+  head(region: string, sinceMs: number | null, changesMax: number): Statement {
     const { counters, regions } = this.#tables;
-    const { nowMs } = this.#dialect;
+    const { nowMs, integer } = this.#dialect;
     const live = `SELECT COUNT(*) FROM ${regions} WHERE seen_at > ${nowMs} - ${REGION_LIFE_MS} AND region <> ?`;
+    const spanEnd = `(SELECT changed_at FROM ${counters} WHERE changed_at > CAST(? AS ${integer})
+      ORDER BY changed_at LIMIT 1 OFFSET ${changesMax}) AS span_end,`;
     return {
-      text: `SELECT COALESCE((SELECT MAX(changed_at) FROM ${counters}), 0) AS changed_at,
+      text: `SELECT ${sinceMs === null ? "" : spanEnd} COALESCE((SELECT MAX(changed_at) FROM ${counters}), 0) AS changed_at,
         (${live}) AS others_live, ${nowMs} AS now_ms`,
-      values: [region],
+      values: sinceMs === null ? [region] : [sinceMs, region],
     };
   }
 
   /**
-   * Live cells, whole: all, or those with a component that changed after a moment. Sums are made by the primary key; the parts
-   * of the key are then taken from one row of each cell.
+   * Live cells, whole, in the order of the primary key. First the cells are picked, then their rows are added up by the primary
+   * key, then the parts of the key are taken from one row of each.
    */
-  cells(region: string, sinceMs: number | null): Statement {
+  cells(region: string, asked: CellsAsked): Statement {
     const { counters } = this.#tables;
+    const picked = this.#pick(asked);
+    const text = `SELECT p.workspace, p.namespace, p.identifier, p.duration_ms, g.key_hash, g.sequence, g.total, g.own
+      FROM (SELECT c.key_hash, c.sequence, MIN(c.region) AS region, SUM(c.count) AS total,
+          SUM(CASE WHEN c.region = ? THEN c.count ELSE 0 END) AS own
+        FROM (${picked.text}) d JOIN ${counters} c ON c.key_hash = d.key_hash AND c.sequence = d.sequence
+        GROUP BY c.key_hash, c.sequence) g
+      JOIN ${counters} p ON p.key_hash = g.key_hash AND p.sequence = g.sequence AND p.region = g.region
+      ORDER BY g.key_hash, g.sequence`;
+    return { text, values: [region, ...picked.values] };
+  }
+
+  #pick({ span, after, cellsMax }: CellsAsked): Statement {
     const { nowMs, integer } = this.#dialect;
-    const changed =
-      sinceMs === null
-        ? ""
-        : `AND (key_hash, sequence) IN
-            (SELECT key_hash, sequence FROM ${counters} WHERE changed_at > CAST(? AS ${integer}))`;
-    return {
-      text: `SELECT c.workspace, c.namespace, c.identifier, c.duration_ms, g.sequence, g.total, g.own
-        FROM (SELECT key_hash, sequence, MIN(region) AS region, SUM(count) AS total,
-            SUM(CASE WHEN region = ? THEN count ELSE 0 END) AS own
-          FROM ${counters} WHERE expires_at > ${nowMs} ${changed} GROUP BY key_hash, sequence) g
-        JOIN ${counters} c ON c.key_hash = g.key_hash AND c.sequence = g.sequence AND c.region = g.region`,
-      values: sinceMs === null ? [region] : [region, sinceMs],
-    };
+    // Not by the index on the expiry: nearly all rows are live, and they are wanted in the order of the primary key.
+    const conditions = [`expires_at + 0 > ${nowMs}`];
+    const values: SqlValue[] = [];
+    if (span !== null) {
+      conditions.push(`changed_at > CAST(? AS ${integer})`, `changed_at <= CAST(? AS ${integer})`);
+      values.push(span.afterMs, span.untilMs);
+    }
+    if (after !== null) {
+      // Every database finds the first of these in its index; not all of them would for a comparison of rows.
+      conditions.push("key_hash >= ?", `(key_hash > ? OR sequence > CAST(? AS ${integer}))`);
+      const hash = Buffer.from(after.hash, "hex");
+      values.push(hash, hash, after.sequence);
+    }
+    const text = `SELECT DISTINCT key_hash, sequence FROM ${this.#tables.counters} WHERE ${conditions.join(" AND ")}
+      ORDER BY key_hash, sequence LIMIT ${cellsMax}`;
+    return { text, values };
   }
 
   denials(nowMs: number): Statement {

@@ -114,7 +114,7 @@ export class Replay {
     return this.#ledger.orphans.reduce((total, orphan) => total + orphan.unconfirmed, sum);
   }
 
-  async #flush(slots: ReadonlySet<Slot>, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
+  async #flush(slots: Iterable<Slot>, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
     this.isFlushing = true;
     try {
       return await this.#send(slots, orphans, raisesMax);
@@ -123,7 +123,7 @@ export class Replay {
     }
   }
 
-  async #send(slots: ReadonlySet<Slot>, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
+  async #send(slots: Iterable<Slot>, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
     const beganMs = this.#clock.monoMs();
     const wallMs = this.#clock.wallMs();
     // A hundred thousand cells that wait for an origin that is away need not be listed twenty times a second.

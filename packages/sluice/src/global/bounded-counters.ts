@@ -1,0 +1,49 @@
+/**
+ * Counters whose every call ends: with an answer, a failure, or after a deadline. What a late call does to the store stays done.
+ *
+ * A round of many calls may take as long as it needs, but never waits for a store that has fallen silent.
+ */
+import type { Timers } from "../core/clock.ts";
+import { type Pending, withDeadline } from "../core/deadline.ts";
+import type { Counters } from "./counters.ts";
+
+const CALL_DEADLINE_MS = 10_000;
+
+export class BoundedCounters implements Counters {
+  readonly publish: Counters["publish"];
+  readonly read: Counters["read"];
+  readonly cleanUp: Counters["cleanUp"];
+  readonly denials: Counters["denials"];
+  readonly #timers: Timers;
+  readonly #pending: Pending = new Set();
+  #isClosed = false;
+
+  constructor(counters: Counters, timers: Timers) {
+    this.#timers = timers;
+    this.publish = (region, rows) => this.#call(() => counters.publish(region, rows));
+    this.read = (region, cursor) => this.#call(() => counters.read(region, cursor));
+    this.cleanUp = (nowMs, rowsMax) => this.#call(() => counters.cleanUp(nowMs, rowsMax));
+    this.denials = {
+      write: (region, rows) => this.#call(() => counters.denials.write(region, rows)),
+      active: (nowMs) => this.#call(() => counters.denials.active(nowMs)),
+    };
+  }
+
+  /** Whoever waits for a call waits no longer. */
+  giveUp(): void {
+    for (const expire of this.#pending) expire();
+  }
+
+  /** The same, and no further call is made. The store itself is closed by whoever owns it. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.giveUp();
+  }
+
+  async #call<T>(start: () => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new Error("the global layer is closed");
+    const outcome = await withDeadline(start, CALL_DEADLINE_MS, this.#timers, this.#pending);
+    if (outcome.kind === "done") return outcome.value;
+    throw outcome.kind === "failed" ? outcome.error : new Error(`no answer within ${CALL_DEADLINE_MS} ms`);
+  }
+}

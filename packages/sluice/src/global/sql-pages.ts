@@ -1,0 +1,94 @@
+/**
+ * Imports on SQL, page by page: no statement answers with more cells than one turn of the event loop can handle.
+ *
+ * Changes are taken in spans of time with a bounded number of changed rows, and the cells of a span in the order of their hashes,
+ * so many at a time; all cells likewise, without a span. An import that finds nothing new is one statement.
+ */
+import type { ImportedCell, ImportPage } from "./counters.ts";
+import { cellsBehind, nextCursor, readCursor, readPosition, type SqlCell, type SqlSpan } from "./sql-cursor.ts";
+import type { SqlAnswer, SqlRow, Statement } from "./sql-link.ts";
+import { escapeText, integerOf, keyOfRow } from "./sql-row.ts";
+import type { SqlStatements } from "./sql-statements.ts";
+
+export interface SqlPagesOptions {
+  readonly statements: SqlStatements;
+  /** Runs a statement where imports are read. */
+  run(statement: Statement): Promise<SqlAnswer>;
+  readonly hasReplica: boolean;
+  readonly overlapMs: number;
+}
+
+/** Cells of one page: at 6 µs each in the driver and 2 µs here, some milliseconds. */
+const CELLS_MAX = 1_000;
+/** Changed rows of a span: what ten regions with 2,400 busy keys each change in a second. */
+const CHANGES_MAX = 24_000;
+
+export class SqlPages {
+  readonly #options: SqlPagesOptions;
+  /** Rows that were read and cannot be. */
+  junk = 0;
+  #regionsLive = 1;
+
+  constructor(options: SqlPagesOptions) {
+    this.#options = options;
+  }
+
+  async read(region: string, text: string | null): Promise<ImportPage> {
+    const name = escapeText(region);
+    const at = readPosition(text);
+    if (at.kind === "more cells") return this.#cells(name, at.next, at.span, at.after);
+    const fromMs = at.kind === "all" ? null : at.kind === "changes" ? at.cursor.sinceMs : at.fromMs;
+    const { statements, run } = this.#options;
+    const [row = {}] = (await run(statements.head(name, fromMs, CHANGES_MAX))).rows;
+    const head = { changedMs: integerOf(row["changed_at"]), nowMs: integerOf(row["now_ms"]) };
+    this.#regionsLive = 1 + integerOf(row["others_live"]);
+    const next =
+      at.kind === "more changes" ? at.next : nextCursor(at.kind === "all" ? null : at.cursor, head, this.#options);
+    if (fromMs === null) return this.#cells(name, next, null, null);
+    const lastMs = lastOf(next);
+    if (lastMs === fromMs) return this.#page([], next);
+    // Null where one span holds all changes.
+    const span = { afterMs: fromMs, untilMs: Math.min(integerOf(row["span_end"] ?? lastMs), lastMs) };
+    return this.#cells(name, next, span, null);
+  }
+
+  /** The next cells of a span, or of all. */
+  async #cells(region: string, next: string, span: SqlSpan | null, after: SqlCell | null): Promise<ImportPage> {
+    const { statements, run } = this.#options;
+    const { rows } = await run(statements.cells(region, { span, after, cellsMax: CELLS_MAX }));
+    const last = rows.at(-1);
+    if (rows.length >= CELLS_MAX && last !== undefined)
+      return this.#page(rows, next, next + cellsBehind(span, placeOf(last)));
+    const isWhole = span === null || span.untilMs >= lastOf(next);
+    return this.#page(rows, next, isWhole ? undefined : `${next}/${span.untilMs}`);
+  }
+
+  #page(rows: readonly SqlRow[], cursor: string, rest?: string): ImportPage {
+    const cells: ImportedCell[] = [];
+    for (const row of rows) {
+      const cell = cellOf(row);
+      if (cell === null) this.junk++;
+      else cells.push(cell);
+    }
+    const page = { cells, cursor, regionsLive: this.#regionsLive };
+    return rest === undefined ? page : { ...page, rest };
+  }
+}
+
+/** The last change that is to be read before the import goes on at this cursor. */
+function lastOf(next: string): number {
+  return readCursor(next)?.changedMs ?? 0;
+}
+
+function placeOf(row: SqlRow): SqlCell {
+  return { hash: Buffer.from(row["key_hash"] as Uint8Array).toString("hex"), sequence: integerOf(row["sequence"]) };
+}
+
+function cellOf(row: SqlRow): ImportedCell | null {
+  const key = keyOfRow(row);
+  const sequence = integerOf(row["sequence"]);
+  const total = integerOf(row["total"]);
+  const own = integerOf(row["own"]);
+  if (key === null || Number.isNaN(sequence + total + own)) return null;
+  return { key, sequence, foreign: total - own, own };
+}
