@@ -131,6 +131,49 @@ describe.each(SERVERS)("$name in trouble", (kind) => {
   }
 });
 
+describe.each(SERVERS)("$name and the publish floor", (kind) => {
+  const LIMIT = 1_000;
+  /** The default error budget: what regions may keep to themselves, all together, in parts of a limit. */
+  const BUDGET = 0.02;
+  const REGIONS = ["eu", "us", "ap"];
+
+  test("three regions each just under it: nothing is told, and all that is admitted stays within the error budget", async () => {
+    const tablePrefix = `f${prefixes++}_`;
+    const regions = REGIONS.map((region) => {
+      const limiter = new Limiter({ region, global: kind.counters(tablePrefix), publishMs: 100, importMs: 100 });
+      open.push(limiter);
+      return limiter;
+    });
+    const one = { namespace: "api", identifier: "a", limit: LIMIT, duration: "1h" as const };
+    const admitted = () => regions.reduce((sum, limiter) => sum + limiter.inspect(one).current.own, 0);
+    const ask = async (limiter: Limiter, times: number) => {
+      for (let i = 0; i < times; i++) await limiter.limit(one);
+    };
+    await poll("all heard of each other", () => regions.every((limiter) => limiter.stats().global?.regionsLive === 3));
+    const floor = regions[0]!.stats().global!.floor;
+    expect(floor).toBe(BUDGET / 4);
+    const under = Math.ceil(floor * LIMIT) - 1;
+    for (const limiter of regions) await ask(limiter, under);
+    // Each has looked at its keys since: what says so is that it was heard again, by the round after that.
+    const statements = () => regions.map((limiter) => limiter.stats().global!.store!.statements);
+    const before = statements();
+    await poll("rounds went by", () => statements().every((count, i) => count > before[i]! + 4));
+    expect(await kind.server().ask(`SELECT * FROM ${tablePrefix}counters`)).toEqual([]);
+    // Now they ask for an eighth in turn, until nothing is left; the others know each time what was taken.
+    for (let turn = 0; turn < 12; turn++) {
+      const limiter = regions[turn % regions.length]!;
+      await ask(limiter, LIMIT / 8);
+      const { own } = limiter.inspect(one).current;
+      await poll("heard", () =>
+        regions.every((other) => other === limiter || other.inspect(one).current.foreign >= own),
+      );
+    }
+    for (const limiter of regions) await ask(limiter, LIMIT / 8);
+    expect(admitted()).toBeGreaterThanOrEqual(LIMIT);
+    expect(admitted()).toBeLessThanOrEqual((1 + BUDGET) * LIMIT);
+  });
+});
+
 describe.each([
   ...SERVERS,
   { name: "sqlite", counters: (tablePrefix: string) => sqliteCounters({ path: `${folder}/many.db`, tablePrefix }) },

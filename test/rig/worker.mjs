@@ -6,12 +6,19 @@
  *
  * @typedef {object} WorkerOptions
  * @property {string} name
+ * @property {string} region
+ * @property {WorkerGlobal | null} global
  * @property {string} history where its lines go
  * @property {object | null} redis options of redisOrigin; null: the origin is the parent's
  * @property {number} wallOffsetMs wall time of this world, less the machine's monotonic time
  * @property {{ identifiers: number, perSecond: number, limit: number, durationMs: number }} load
  * @property {number} flushMs
  * @property {number} closeTimeoutMs
+ *
+ * @typedef {object} WorkerGlobal where regions meet
+ * @property {"mysql" | "postgres"} kind
+ * @property {string} url
+ * @property {number} roundMs how often it publishes, and imports
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { Limiter, sharedOrigin } from "sluice";
@@ -19,7 +26,7 @@ import { redisOrigin } from "sluice/redis";
 
 /** @type {WorkerOptions} */
 const options = JSON.parse(process.argv[2] ?? "{}");
-const { name, wallOffsetMs, load, flushMs, closeTimeoutMs } = options;
+const { name, region, global, wallOffsetMs, load, flushMs, closeTimeoutMs } = options;
 const { identifiers, perSecond, limit, durationMs } = load;
 
 const ORPHAN_MS = 20_000;
@@ -31,7 +38,7 @@ const file = openSync(options.history, "a");
 /** @param {object} event */
 const tell = (event) => writeSync(file, `${JSON.stringify({ atMs: worldMs(), process: name, event })}\n`);
 
-tell({ kind: "begun", region: "r0" });
+tell({ kind: "begun", region });
 const origin = options.redis === null ? sharedOrigin(process) : redisOrigin(options.redis);
 // Whoever was to stop it may be gone as well.
 process.once("disconnect", () => setTimeout(() => process.exit(3), ORPHAN_MS).unref());
@@ -48,8 +55,21 @@ const counted = {
   },
   close: () => origin.close(),
 };
+
+/** @param {WorkerGlobal} place */
+async function layerOf({ kind, url, roundMs }) {
+  const place = { url, statementTimeoutMs: 1_000, connectTimeoutMs: 1_000 };
+  const counters =
+    kind === "mysql"
+      ? (await import("sluice/mysql")).mysqlCounters(place)
+      : (await import("sluice/postgres")).postgresCounters(place);
+  const rounds = { publishMs: roundMs, importMs: roundMs, globalDurationMin: durationMs };
+  return { region, global: counters, ...rounds };
+}
+
 const limiter = new Limiter({
   origin: counted,
+  ...(global === null ? {} : await layerOf(global)),
   flushMs,
   closeTimeoutMs,
   clock: { wallMs: () => Math.floor(worldMs()), monoMs: () => performance.now() },
@@ -86,7 +106,7 @@ async function stop() {
 
 /** What it counted of itself: the checker compares it with what it told. */
 function gauges() {
-  const { decisions, cells, origin: layer } = limiter.stats();
+  const { decisions, cells, origin: layer, global: world } = limiter.stats();
   const { allowed, denied, unrecorded, degraded } = decisions;
   return {
     kind: "gauges",
@@ -100,12 +120,12 @@ function gauges() {
     cellsLive: cells.live,
     cellsMax: cells.max,
     unreplayed: layer?.unreplayed ?? 0,
-    unpublished: 0,
+    unpublished: world?.unpublished ?? 0,
     readsInFlight: layer?.readsInFlight ?? 0,
     originCalls: (layer?.reads ?? 0) + (layer?.raises ?? 0),
     originMessages: messages,
-    rowsPublished: 0,
-    cellsImported: 0,
+    rowsPublished: world?.rowsPublished ?? 0,
+    cellsImported: world?.cellsImported ?? 0,
     denialsEmitted: 0,
     denialsInflated: 0,
     waiting: 0,

@@ -12,6 +12,21 @@ export interface WorkerLoad {
   readonly durationMs: number;
 }
 
+/** The region of a worker, and the database where regions meet. */
+export interface WorkerPlace {
+  readonly region: string;
+  readonly global: WorkerGlobal | null;
+}
+
+export interface WorkerGlobal {
+  readonly kind: "mysql" | "postgres";
+  readonly url: string;
+  /** How often it publishes, and imports. */
+  readonly roundMs: number;
+}
+
+const ALONE: WorkerPlace = { region: "r0", global: null };
+
 const PROGRAM = fileURLToPath(new URL("worker.mjs", import.meta.url));
 export const FLUSH_MS = 50;
 
@@ -52,7 +67,7 @@ export class Worker {
   }
 }
 
-/** A region of real processes. */
+/** Real processes, of one region or several. */
 export class Workers {
   readonly #folder = temporaryFolder();
   readonly #names: string[] = [];
@@ -70,8 +85,8 @@ export class Workers {
     return this.#wallOffsetMs + Number(process.hrtime.bigint()) / 1e6;
   }
 
-  start(redis: object, load: WorkerLoad, closeTimeoutMs?: number): Worker {
-    const options = this.prepare(redis, load, closeTimeoutMs);
+  start(redis: object, load: WorkerLoad, closeTimeoutMs?: number, place?: WorkerPlace): Worker {
+    const options = this.prepare(redis, load, closeTimeoutMs, place);
     const child = start(process.execPath, [PROGRAM, JSON.stringify(options)], { stdio: ["ignore", "pipe", "pipe"] });
     const worker = new Worker(options.name, child);
     this.#running.add(worker);
@@ -79,11 +94,11 @@ export class Workers {
   }
 
   /** The options of one more worker, for whoever starts it. `redis` is null for one whose parent has the origin. */
-  prepare(redis: object | null, load: WorkerLoad, closeTimeoutMs = 5_000) {
-    const name = `r0/p${this.#names.length}`;
+  prepare(redis: object | null, load: WorkerLoad, closeTimeoutMs = 5_000, place: WorkerPlace = ALONE) {
+    const name = `${place.region}/p${this.#names.length}`;
     this.#names.push(name);
     const [wallOffsetMs, history] = [this.#wallOffsetMs, this.#file(name)];
-    return { name, redis, load, flushMs: FLUSH_MS, closeTimeoutMs, wallOffsetMs, history };
+    return { ...place, name, redis, load, flushMs: FLUSH_MS, closeTimeoutMs, wallOffsetMs, history };
   }
 
   /** Notes that whoever holds the origin is frozen or gone, or is back: the checker must know what was wrong. */
@@ -146,21 +161,44 @@ export function flushedMs(lines: readonly HistoryLine[]): number {
 
 export const sumOf = (totals: ReadonlyMap<string, number>): number => [...totals.values()].reduce((a, b) => a + b, 0);
 
-/** The simulator's checker over what really happened. What an origin answered to a raise is what it stored. */
-export function check(lines: readonly HistoryLine[], load: WorkerLoad, processes: number): Checker {
+/** What the checker is told of a world beside its load. */
+export interface WorldShape {
+  readonly regions: number;
+  readonly roundMs: number;
+}
+
+/**
+ * The simulator's checker over what really happened. What an origin answered to a raise is what it stored; what a database took
+ * from a publish is the region's row.
+ */
+export function check(
+  lines: readonly HistoryLine[],
+  load: WorkerLoad,
+  processes: number,
+  world: WorldShape | null = null,
+): Checker {
   const checker = new Checker();
   const observe = (line: HistoryLine) => checker.observe(line);
-  const faults = new Set(lines.flatMap(({ event }) => (event.kind === "fault" ? [event.fault] : [])));
-  const options = { ...setup(load, processes), faults: [...faults] };
+  const options = setup(load, processes, world);
   observe({ atMs: lines[0]?.atMs ?? 0, process: "world", event: { kind: "setup", options } });
+  const rows = new Map<string, number>();
   for (const line of lines) {
-    const { event } = line;
+    const { event, atMs } = line;
+    const region = line.process.split("/")[0] ?? "";
     observe(line);
-    if (event.kind !== "raise" || !event.isAnswered) continue;
-    const { key, sequence, writer, component } = event;
-    const expiresAtMs = (sequence + 2) * load.durationMs;
-    const stored = { kind: "stored", region: "r0", key, sequence, writer, total: component, expiresAtMs } as const;
-    observe({ atMs: line.atMs, process: "origin/r0", event: stored });
+    if (event.kind === "raise" && event.isAnswered) {
+      const { key, sequence, writer, component } = event;
+      const expiresAtMs = (sequence + 2) * load.durationMs;
+      const stored = { kind: "stored", region, key, sequence, writer, total: component, expiresAtMs } as const;
+      observe({ atMs, process: `origin/${region}`, event: stored });
+    } else if (event.kind === "publish") {
+      const { key, sequence, count } = event;
+      const row = `${region} ${sequence} ${key}`;
+      if (count <= (rows.get(row) ?? 0)) continue;
+      rows.set(row, count);
+      const expiresAtMs = (sequence + 2) * load.durationMs;
+      observe({ atMs, process: "global", event: { kind: "row", region, key, sequence, count, expiresAtMs } });
+    }
   }
   return checker;
 }
@@ -168,28 +206,31 @@ export function check(lines: readonly HistoryLine[], load: WorkerLoad, processes
 /** One-way delay that a busy machine may add to a message: the bound on the excess grows with it. */
 const DELAY_MS = 50;
 
-function setup(load: WorkerLoad, processes: number): WorldOptions {
+/** The same for a message to a database, which many write to at once. */
+const GLOBAL_DELAY_MS = 150;
+
+function setup(load: WorkerLoad, processes: number, world: WorldShape | null): WorldOptions {
   const { identifiers, durationMs, limit, perSecond } = load;
   const key = { workspace: "default", namespace: "api", durationMs, limit };
   return {
-    regions: 1,
+    regions: world?.regions ?? 1,
     processes,
     safetyMs: 0,
     keys: Array.from({ length: identifiers }, (_, i) => ({ ...key, identifier: `user_${i}` })),
     traffic: { shape: "steady", perSecond: perSecond * processes, costMax: 1, batches: 0, peeks: 0 },
     hasOrigin: true,
-    hasGlobal: false,
+    hasGlobal: world !== null,
     globalMode: "counters",
     flushMs: FLUSH_MS,
     readTimeoutMs: 300,
-    publishMs: 1_000,
-    importMs: 1_000,
+    publishMs: world?.roundMs ?? 1_000,
+    importMs: world?.roundMs ?? 1_000,
     floor: null,
-    globalMinDuration: 60_000,
+    globalMinDuration: world === null ? 60_000 : durationMs,
     cellsMax: 1_048_576,
     whenFull: "allow",
     originDelayMs: DELAY_MS,
-    globalDelayMs: 0,
+    globalDelayMs: world === null ? 0 : GLOBAL_DELAY_MS,
     timeoutMs: 1_000,
     faults: [],
     faultEveryMs: 0,
