@@ -28,6 +28,8 @@ export interface Canary {
 export interface BlindCanary extends Omit<Canary, "noticedBy" | "world"> {
   /** The canary that is let out beside it. */
   readonly beside: string;
+  /** What the check that was made blind would say, where others of its invariant see the same later. */
+  readonly says?: RegExp;
 }
 
 /** The invariant that a problem speaks of. */

@@ -55,6 +55,7 @@ export const BLIND_CANARIES: readonly BlindCanary[] = [
       },
     ],
     beside: "uncommitted-batch-published",
+    says: /^lower bound: \S+ stored \d+, accepted \d+ /,
   },
   {
     name: "blind-to-own-counts",
