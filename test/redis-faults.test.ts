@@ -184,7 +184,7 @@ describe("limiter on redis › Redis forgets", () => {
     expect(one.stored()).toMatchObject({ losses: 1, unreplayed: 0 });
     await one.limiter.close();
     const told = one.events.map(({ atMs, omitted, ...what }) => what);
-    expect(told).toContainEqual({ kind: "lost", layer: "origin", cells: 500 });
+    expect(told).toContainEqual({ kind: "lost", layer: "origin", keys: 500 });
     const connections = told.filter(({ kind }) => kind === "connection");
     expect(connections[0]).toMatchObject({ state: "up", address: `127.0.0.1:${server.port}` });
     expect(connections[1]).toMatchObject({ state: "down", failure: "connection" });

@@ -51,6 +51,10 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}`;
   }
 
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   /** Starts it, again if need be, and waits until it answers. */
   async begin(): Promise<void> {
     const { config = [], isClusterNode = false, flags = [] } = this.#options;

@@ -71,14 +71,14 @@ describe("events", () => {
     await close();
   });
 
-  test("an origin that has lost its cells is told, with how many are replayed again", async () => {
+  test("an origin that has lost its cells is told, with how many keys are replayed again", async () => {
     const { time, state, ask, of, pass, close } = world();
     for (let i = 0; i < 7; i++) await ask(`user_${i}`);
     await pass(200);
     expect(of("lost")).toEqual([]);
     state.memory = new MemoryOrigin(time.clock);
     await pass(200);
-    expect(of("lost")).toEqual([{ kind: "lost", layer: "origin", cells: 7, atMs: expect.any(Number), omitted: 0 }]);
+    expect(of("lost")).toEqual([{ kind: "lost", layer: "origin", keys: 7, atMs: expect.any(Number), omitted: 0 }]);
     await close();
   });
 

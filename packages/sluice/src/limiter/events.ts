@@ -36,8 +36,8 @@ export type Happening =
     }
   /** Numbers or rows that cannot be came from a store, and were left out. */
   | { readonly kind: "junk"; readonly layer: "origin" | "global"; readonly count: number }
-  /** The origin has lost what it had confirmed (restarted, flushed, gone back): these cells are replayed again. */
-  | { readonly kind: "lost"; readonly layer: "origin"; readonly cells: number }
+  /** The origin has lost what it had confirmed (restarted, flushed, gone back): the counts of all keys held are replayed again. */
+  | { readonly kind: "lost"; readonly layer: "origin"; readonly keys: number }
   /** Single cells of which the origin held less than it had confirmed: replayed again. */
   | { readonly kind: "healed"; readonly layer: "origin"; readonly cells: number }
   /** Requests are being decided from memory though the rules asked for a read of the origin. */

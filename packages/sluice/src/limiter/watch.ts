@@ -55,7 +55,7 @@ export class Watch {
     };
     if (regional !== null) {
       tellOf(regional.calls.breaker, "origin", desk);
-      regional.replay.onLoss = (cells) => desk.tell({ kind: "lost", layer: "origin", cells });
+      regional.replay.onLoss = (keys) => desk.tell({ kind: "lost", layer: "origin", keys });
       this.#unlisten = regional.calls.listen((event) => {
         const place = { kind: "connection", layer: "origin", address: event.address } as const;
         if (event.kind === "connected") desk.tell({ ...place, state: "up" });

@@ -8,8 +8,8 @@ import { Replay } from "./replay.ts";
 
 const MINUTE_MS = 60_000;
 
-function setUp(raisesMax = 100) {
-  const world = new LayeredEngine(16);
+function setUp(raisesMax = 100, cellsMax = 16) {
+  const world = new LayeredEngine(cellsMax);
   const { time, ledger, engine } = world;
   const origin = new TroubledOrigin(time);
   const calls = new OriginCalls(origin, time.clock, time.timers);
@@ -59,6 +59,19 @@ describe("replay", () => {
     expect(replay.unconfirmed()).toBe(70);
     await replay.flushOnce();
     expect(raised().slice(4)).toEqual(["c50", "e20"]);
+  });
+
+  test("a flush that comes late carries what the budget had room for meanwhile, up to four flushes of it", async () => {
+    const { world, time, replay, raised } = setUp(2, 64);
+    for (let i = 0; i < 60; i++) world.accept(`user_${i}`, 1);
+    const sizes: number[] = [];
+    for (const laterMs of [0, 50, 99, 100, 1_000, 50]) {
+      time.pass(laterMs);
+      const before = raised().length;
+      await replay.flushOnce();
+      sizes.push(raised().length - before);
+    }
+    expect(sizes).toEqual([2, 2, 2, 4, 8, 2]);
   });
 
   test("a cell that uses little of its limit is not kept waiting for ever by busy ones", async () => {
@@ -163,6 +176,42 @@ describe("replay", () => {
     expect([replay.losses, replay.unconfirmed()]).toEqual([1, 0]);
   });
 
+  test("after an outage a flush looks at some thousands of those that wait, and all get their turn", async () => {
+    const { world, replay, raised, origin } = setUp(1_000, 20_000);
+    for (let i = 0; i < 20_000; i++) world.accept(`user_${i}`, 1);
+    let looked = 0;
+    const { table } = world.engine;
+    const view = table.viewCurrent.bind(table);
+    table.viewCurrent = (slot) => {
+      looked++;
+      return view(slot);
+    };
+    await replay.flushOnce();
+    expect(looked).toBeLessThanOrEqual(16_384);
+    expect(raised()).toHaveLength(1_000);
+    for (let flush = 1; flush < 25; flush++) await replay.flushOnce();
+    expect(new Set(origin.cellsRaised().map(({ key }) => key)).size).toBe(20_000);
+    expect(replay.unconfirmed()).toBe(0);
+  });
+
+  test("after a loss many slots are healed in steps, and what close asks for counts them all at once", async () => {
+    const { world, replay, origin, sum } = setUp(100_000, 40_000);
+    for (let i = 0; i < 40_000; i++) {
+      world.accept(`user_${i}`, 1);
+      world.engine.table.raiseFreshUntil(world.slot(`user_${i}`), world.previous, Number.MAX_SAFE_INTEGER);
+    }
+    await replay.flushOnce();
+    await replay.flushOnce();
+    origin.lose();
+    await replay.flushOnce();
+    expect(world.ledger.unreplayed.size).toBe(32_768);
+    expect(replay.unconfirmed()).toBe(40_000);
+    expect(world.ledger.unreplayed.size).toBe(40_000);
+    await replay.flushOnce();
+    expect(replay.unconfirmed()).toBe(0);
+    expect([await sum("user_0"), await sum("user_39999")]).toEqual([1, 1]);
+  });
+
   test("orphans are replayed under the id they were counted under, and then forgotten", async () => {
     const { world, accept, origin, replay, sum } = setUp();
     accept("a", 4);
@@ -184,7 +233,7 @@ describe("replay", () => {
     world.engine.release(world.slot("b"), false);
     origin.trouble("stalled");
     time.pass(MINUTE_MS - 100);
-    const flush = replay.flushOnce();
+    const flush = replay.flushOnce(1);
     time.pass(200);
     expect(replay.unconfirmed()).toBe(2);
     origin.heal();

@@ -19,6 +19,7 @@ import { freshnessMs } from "./freshness.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { OriginCount, Raise } from "./origin.ts";
 import type { OriginCalls } from "./origin-calls.ts";
+import { ReplayOrder, type Slots } from "./replay-order.ts";
 
 /** A raise with the slot that sends it. */
 interface Entry {
@@ -29,10 +30,12 @@ interface Entry {
 
 /** A flush that is not answered by then is counted as failed; what it did stays done. */
 const FLUSH_DEADLINE_MS = 1_000;
-/** How finely slots are ordered by the use of their limit. */
-const USE_LEVELS = 8;
-/** A part of a flush that cannot carry all is for those that have waited longest, whatever they use of their limit. */
-const OLDEST_PART = 1 / 4;
+
+/** After a loss, so many slots are looked at with each flush: two to four milliseconds. */
+const HEALED_AT_ONCE = 32_768;
+
+/** A flush that comes late, because the one before took its time, carries what those that were left out would have: so many. */
+const FLUSHES_MADE_UP = 4;
 
 export interface ReplayOptions {
   readonly flushMs: number;
@@ -49,15 +52,20 @@ export class Replay {
   readonly #clock: Clock;
   readonly #options: ReplayOptions;
   readonly #heartbeat: Heartbeat;
+  readonly #order: ReplayOrder;
   isFlushing = false;
   /** Slots so near their limit that what they count must be known to the others at once. */
   readonly hurried: Set<Slot> = new Set();
   /** Raises since the last flush began, those of cells that hurried among them: they share its budget. */
   #sent = 0;
+  /** When the last flush began. Monotonic clock. */
+  #flushedMs: number;
   /** Times the origin was found to have lost what it had confirmed. */
   losses = 0;
-  /** Hears of every loss, and how many keys are replayed again for it. */
-  onLoss: (cells: number) => void = () => {};
+  /** After a loss: the first slot that has not been made unreplayed again; from the high-water mark on, all have. */
+  #unhealed: Slot = Number.MAX_SAFE_INTEGER as Slot;
+  /** Hears of every loss, and how many keys are held that may be replayed again for it. */
+  onLoss: (keys: number) => void = () => {};
   /** When the last flush began that left nothing behind of what was unreplayed then. Monotonic clock. */
   #cleanMs: number;
 
@@ -76,7 +84,9 @@ export class Replay {
     this.#clock = clock;
     this.#options = options;
     this.#heartbeat = new Heartbeat(ledger.incarnation);
+    this.#order = new ReplayOrder(table);
     this.#cleanMs = clock.monoMs();
+    this.#flushedMs = this.#cleanMs;
   }
 
   /** How long accepted cost may have waited to be confirmed: since the last flush that sent all there was. */
@@ -85,8 +95,9 @@ export class Replay {
   }
 
   /** One flush: sends up to the budget, merges the answers. False if the origin could not be asked. Never rejects. */
-  async flushOnce(raisesMax: number = this.#options.raisesMax): Promise<boolean> {
+  async flushOnce(raisesMax: number = this.#budget()): Promise<boolean> {
     if (this.isFlushing) return true;
+    this.#flushedMs = this.#clock.monoMs();
     if (this.#table.size === 0 && this.#ledger.orphans.length === 0) {
       this.#cleanMs = this.#clock.monoMs();
       return true;
@@ -94,6 +105,13 @@ export class Replay {
     this.#sent = 0;
     this.#ledger.dropOrphans(this.#clock.wallMs());
     return this.#flush(this.#ledger.unreplayed, this.#ledger.orphans.slice(0, raisesMax), raisesMax);
+  }
+
+  /** What the command budget has room for since the last flush. */
+  #budget(): number {
+    const { flushMs, raisesMax } = this.#options;
+    const flushes = Math.floor((this.#clock.monoMs() - this.#flushedMs) / flushMs);
+    return raisesMax * Math.min(FLUSHES_MADE_UP, Math.max(1, flushes));
   }
 
   /** Sends the hurried slots alone. Nothing while a flush is under way: ask again when it is over. Never rejects. */
@@ -105,16 +123,22 @@ export class Replay {
   /** Accepted cost that the origin has not confirmed, of cells that still matter. */
   unconfirmed(): number {
     const wallMs = this.#clock.wallMs();
+    const table = this.#table;
+    this.#heal(table.highWater);
     let sum = 0;
-    for (const entry of this.#entries(this.#ledger.unreplayed, wallMs, Number.POSITIVE_INFINITY)) {
-      const confirmed = this.#table.replayed(entry.slot, entry.raise.sequence as Sequence);
-      sum += Math.max(0, entry.raise.total - confirmed);
+    for (const slot of this.#ledger.unreplayed) {
+      const durationMs = this.#ledger.name(slot)?.key.durationMs;
+      if (durationMs === undefined) continue;
+      const sequence = table.sequence(slot);
+      for (const at of [sequence, (sequence - 1) as Sequence]) {
+        if (cellExpiryMs(at, durationMs) > wallMs) sum += Math.max(0, table.own(slot, at) - table.replayed(slot, at));
+      }
     }
     this.#ledger.dropOrphans(wallMs);
     return this.#ledger.orphans.reduce((total, orphan) => total + orphan.unconfirmed, sum);
   }
 
-  async #flush(slots: Iterable<Slot>, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
+  async #flush(slots: Slots, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
     this.isFlushing = true;
     try {
       return await this.#send(slots, orphans, raisesMax);
@@ -123,7 +147,7 @@ export class Replay {
     }
   }
 
-  async #send(slots: Iterable<Slot>, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
+  async #send(slots: Slots, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
     const beganMs = this.#clock.monoMs();
     const wallMs = this.#clock.wallMs();
     // A hundred thousand cells that wait for an origin that is away need not be listed twenty times a second.
@@ -131,6 +155,7 @@ export class Replay {
       this.hurried.clear();
       return false;
     }
+    this.#heal(HEALED_AT_ONCE);
     const beat = this.#heartbeat.next(wallMs);
     const entries = this.#entries(slots, wallMs, raisesMax - this.#sent - orphans.length);
     this.#sent += orphans.length + entries.length;
@@ -146,7 +171,8 @@ export class Replay {
     entries.forEach((entry, i) => {
       this.#settle(entry, answers[orphans.length + i] ?? null, beganMs);
     });
-    const isWhole = slots === this.#ledger.unreplayed && this.#sent < raisesMax;
+    const isHealed = this.#unhealed >= this.#table.highWater;
+    const isWhole = isHealed && slots === this.#ledger.unreplayed && this.#sent < raisesMax;
     if (isWhole && !answers.includes(null)) this.#cleanMs = beganMs;
     const beatAnswer = answers.at(-1) ?? null;
     if (beatAnswer !== null && this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();
@@ -173,18 +199,23 @@ export class Replay {
   /** The origin has lost something: every live cell with a count of its own is sent again. */
   #replayAll(): void {
     this.losses++;
-    let cells = 0;
+    this.#unhealed = 0 as Slot;
+    this.#heal(HEALED_AT_ONCE);
+    this.onLoss(this.#table.size);
+  }
+
+  /** A million slots at once would hold the process up for a tenth of a second. */
+  #heal(slotsMax: number): void {
     const table = this.#table;
-    for (let slot = 0 as Slot; slot < table.highWater; slot = (slot + 1) as Slot) {
+    for (let left = slotsMax; left > 0 && this.#unhealed < table.highWater; left--) {
+      const slot = this.#unhealed;
+      this.#unhealed = (slot + 1) as Slot;
       if (table.isFree(slot)) continue;
       const sequence = table.sequence(slot);
       table.lowerReplayed(slot, sequence, 0);
       table.lowerReplayed(slot, (sequence - 1) as Sequence, 0);
-      if (!this.#hasUnreplayed(slot)) continue;
-      this.#ledger.markUnreplayed(slot);
-      cells++;
+      if (this.#hasUnreplayed(slot)) this.#ledger.markUnreplayed(slot);
     }
-    this.onLoss(cells);
   }
 
   #hasUnreplayed(slot: Slot): boolean {
@@ -198,17 +229,10 @@ export class Replay {
   }
 
   /** What to send of these slots, cells nearest their limit first. */
-  #entries(slots: Iterable<Slot>, wallMs: number, raisesMax: number): Entry[] {
-    // Slots first, entries only of those that the budget reaches: after an outage there are a hundred thousand of the former.
-    const levels: Slot[][] = Array.from({ length: USE_LEVELS }, () => []);
-    for (const slot of slots) {
-      const use = this.#table.viewCurrent(slot) / this.#table.limitLow(slot);
-      levels[USE_LEVELS - 1 - Math.min(USE_LEVELS - 1, Math.floor(use * USE_LEVELS))]!.push(slot);
-    }
-    const ordered = levels.flat();
-    const isBehind = ordered.length > raisesMax;
+  #entries(slots: Slots, wallMs: number, raisesMax: number): Entry[] {
+    const isBehind = slots.size > raisesMax;
     const entries: Entry[] = [];
-    for (const slot of isBehind ? oldestFirst(slots, Math.ceil(raisesMax * OLDEST_PART), ordered) : ordered) {
+    for (const slot of this.#order.of(slots, raisesMax)) {
       if (entries.length >= raisesMax) break;
       const name = this.#ledger.name(slot);
       if (name === undefined) continue;
@@ -263,15 +287,4 @@ export class Replay {
       component,
     });
   }
-}
-
-/** The first `count` of the slots, which are in the order of their waiting, and then the others in the order given. */
-function oldestFirst(slots: Iterable<Slot>, count: number, ordered: readonly Slot[]): ReadonlySet<Slot> {
-  const first = new Set<Slot>();
-  for (const slot of slots) {
-    if (first.size >= count) break;
-    first.add(slot);
-  }
-  for (const slot of ordered) first.add(slot);
-  return first;
 }
