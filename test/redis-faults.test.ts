@@ -243,7 +243,7 @@ describe("limiter on redis › Redis forgets", () => {
     await whole(one);
   });
 
-  test("one node of a Cluster is flushed: its cells come back too", async () => {
+  test("one node of a Cluster is flushed: its cells come back too; one is away: the others' cells go through", async () => {
     const cluster = await startCluster();
     open.push(() => cluster.stop());
     const one = limiterOn({ cluster: [{ host: "127.0.0.1", port: cluster.nodes[0]!.port }] });
@@ -261,6 +261,22 @@ describe("limiter on redis › Redis forgets", () => {
       await node.ask("FLUSHALL");
       await poll("all is stored again", async () => (await total()) === 300);
     }
+    const [near, far, away] = cluster.nodes as [RedisServer, RedisServer, RedisServer];
+    // Otherwise the others refuse as well, as soon as they have noticed.
+    for (const node of [near, far]) await node.ask("CONFIG", "SET", "cluster-require-full-coverage", "no");
+    const there = (await storedTotal(near)) + (await storedTotal(far));
+    await away.kill();
+    await Promise.all(Array.from({ length: 300 }, (_, i) => one.ask(`user_${i}`)));
+    await poll(
+      "the others have theirs",
+      async () => (await storedTotal(near)) + (await storedTotal(far)) === 2 * there,
+    );
+    expect(one.stored()).toMatchObject({ breaker: "closed", unreplayed: 300 - there });
+    // Forgotten while another is away: nobody's heartbeat is whole then.
+    await near.ask("FLUSHALL");
+    await away.begin();
+    await poll("all is stored, twice as much", async () => (await total()) === 600, 20_000);
+    await poll("nothing waits", () => one.stored().unreplayed === 0);
   });
 });
 

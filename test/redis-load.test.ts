@@ -203,7 +203,8 @@ describe("limiter on redis › Redis is frozen", () => {
     expect(unreplayed).toBeGreaterThanOrEqual(cells);
     // The read deadline, and 50 ms; its timer fires in the first turn after it, which begins at most one pause later.
     expect(longestMs).toBeLessThan(300 + 50 + seen.pausedMs);
-    expect(p99Ms).toBeLessThan(5);
+    // Who waits does so before the breaker opens, in the first second: more than one of a hundred if there are few seconds.
+    if (isDeep) expect(p99Ms).toBeLessThan(5);
     // What others have taken of the processors is not Sluice's time.
     expect(closedMs).toBeLessThan(2_000 + waitedForCpuMs);
     expect(replayedMs).toBeLessThan(5_000 + waitedForCpuMs);

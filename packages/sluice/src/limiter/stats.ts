@@ -54,6 +54,8 @@ export interface OriginStats {
   readonly failed: number;
   readonly late: number;
   readonly junk: number;
+  /** Cells that the origin could not tell about, in calls that brought others: a node of a Cluster was away. */
+  readonly unknown: number;
   readonly readsInFlight: number;
   /** Keys whose cost the origin has not confirmed. */
   readonly unreplayed: number;

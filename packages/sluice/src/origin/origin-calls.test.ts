@@ -43,6 +43,7 @@ describe("origin calls", () => {
       null,
       { sum: -1, component: 0 },
       { sum: 2 ** 53, component: 0 },
+      { sum: Number.NaN, component: Number.NaN },
     ];
     const odd = { read: async () => answers as never, raise: async () => [], close: async () => {} };
     const calls = new OriginCalls(odd, time.clock, time.timers);
@@ -51,8 +52,8 @@ describe("origin calls", () => {
         answers.map(() => READ),
         100,
       ),
-    ).toEqual([answers[0], null, null, null, null]);
-    expect(calls.tally.junk).toBe(4);
+    ).toEqual([answers[0], null, null, null, null, null]);
+    expect(calls.tally).toMatchObject({ junk: 4, unknown: 1 });
   });
 
   test("an open breaker asks nobody, and counts no call", async () => {

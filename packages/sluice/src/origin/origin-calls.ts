@@ -21,11 +21,13 @@ export interface OriginTally {
   failed: number;
   late: number;
   junk: number;
+  /** Cells that the origin could not tell about, in calls that brought others. */
+  unknown: number;
 }
 
 export class OriginCalls {
   readonly breaker: Breaker = new Breaker();
-  readonly tally: OriginTally = { reads: 0, raises: 0, failed: 0, late: 0, junk: 0 };
+  readonly tally: OriginTally = { reads: 0, raises: 0, failed: 0, late: 0, junk: 0, unknown: 0 };
   readonly latency: { readonly read: Latency; readonly raise: Latency } = { read: new Latency(), raise: new Latency() };
   readonly #origin: Origin;
   readonly #clock: Clock;
@@ -39,7 +41,7 @@ export class OriginCalls {
     this.#timers = timers;
   }
 
-  /** The counts in the order of `reads`, each null if it was junk; or null if the origin could not be asked. */
+  /** The counts in the order of `reads`, each null if it was junk or is not known; or null if the origin could not be asked. */
   read(reads: readonly Read[], deadlineMs: number): Promise<readonly (OriginCount | null)[] | null> {
     return this.#call(
       () => {
@@ -101,7 +103,8 @@ export class OriginCalls {
       this.breaker.succeeded(nowMs);
       return outcome.value.map((answer) => {
         if (isCount(answer)) return answer;
-        this.tally.junk++;
+        if (Number.isNaN(answer?.sum)) this.tally.unknown++;
+        else this.tally.junk++;
         return null;
       });
     }

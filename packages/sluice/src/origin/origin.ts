@@ -29,7 +29,10 @@ export interface Read extends CellName {
   readonly writer: string;
 }
 
-/** What the origin holds of one cell. A cell it does not know has 0 and 0; one it cannot tell about, NaN. */
+/**
+ * What the origin holds of one cell. A cell it does not know has 0 and 0; one it cannot tell about (its server is away, something
+ * else stands in its place), NaN.
+ */
 export interface OriginCount {
   /** The sum of all components. */
   readonly sum: number;
@@ -56,7 +59,10 @@ export type ConnectionEvent =
   | { readonly kind: "disconnected"; readonly address: string; readonly failure: string; readonly message: string };
 
 export interface Origin {
-  /** Raises many components at once; answers in order what holds afterwards. Rejects if it is not known to be done. */
+  /**
+   * Raises many components at once; answers in order what holds afterwards, NaN where it is not known to be done. Rejects if that
+   * is so for all of them.
+   */
   raise(raises: readonly Raise[]): Promise<readonly OriginCount[]>;
   /** Reads many cells at once; answers in order. */
   read(reads: readonly Read[]): Promise<readonly OriginCount[]>;

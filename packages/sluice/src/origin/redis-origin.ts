@@ -5,17 +5,19 @@
  * speak of one hash slot each. Commands are sent once; only one that a server has refused to execute (it does not have the
  * script, or the slot) goes out again. All of them are re-sendable all the same: totals are absolute.
  *
+ * Of a call whose commands fail in part, the rest stands: a Cluster's node that is away keeps nothing from the others.
+ *
  * Neither limits nor retries nor a breaker are here: that is the regional layer's (origin-calls.ts).
  */
 import type { Environment } from "../core/clock.ts";
 import type { ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
 import { componentField, RedisCellNames } from "./redis-cell.ts";
 import { ClusterRoute } from "./redis-cluster.ts";
-import { failureOf, type RedisFailure } from "./redis-failure.ts";
+import { failureOf, RedisFailure } from "./redis-failure.ts";
 import { type LinkListener, NOT_CONNECTED } from "./redis-link.ts";
 import type { RedisSettings } from "./redis-options.ts";
 import { ClientRoute, masterOf, type RedisRoute, SingleRoute } from "./redis-route.ts";
-import { commandOf, countsOf, RAISE, READ, type Script, type ScriptCall } from "./redis-script.ts";
+import { commandOf, countsOf, RAISE, READ, type Script, type ScriptCall, UNKNOWN } from "./redis-script.ts";
 
 /** Cells a command speaks of at most: enough to make its overhead small, and done within a tenth of a millisecond. */
 const CELLS_PER_COMMAND = 64;
@@ -25,6 +27,8 @@ const HEARTBEAT = "heartbeat:";
 interface Waiting {
   readonly answers: OriginCount[];
   left: number;
+  /** Whether anything of it was answered. */
+  isAnswered: boolean;
   resolve(answers: readonly OriginCount[]): void;
   reject(failure: RedisFailure): void;
 }
@@ -102,7 +106,7 @@ export class RedisOrigin implements Origin {
   ): Promise<readonly OriginCount[]> {
     if (cells.length === 0) return Promise.resolve([]);
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = { answers: [], left: 0, resolve, reject };
+      const waiting: Waiting = { answers: [], left: 0, isAnswered: false, resolve, reject };
       const queue = this.#queueOf(script);
       cells.forEach((cell, index) => {
         const name = this.#names.of(cell.key, cell.sequence);
@@ -155,7 +159,7 @@ export class RedisOrigin implements Origin {
       (error: unknown) => {
         const failure = failureOf(error);
         this.#count(failure);
-        for (const { waiting } of items) waiting.reject(failure);
+        for (const item of items) settle(item, failure);
       },
     );
   }
@@ -196,12 +200,17 @@ export class RedisOrigin implements Origin {
   }
 }
 
-/** A cell that stands on several servers is what the least of them says: a loss anywhere shows. */
-function settle({ waiting, index }: Item, count: OriginCount): void {
+/** A cell that stands on several servers is what the least of them says: a loss anywhere shows, and so does silence. */
+function settle({ waiting, index }: Item, outcome: OriginCount | RedisFailure): void {
+  const isCount = !(outcome instanceof RedisFailure);
+  const count = isCount ? outcome : UNKNOWN;
   const known = waiting.answers[index];
-  if (known === undefined || !(known.sum <= count.sum)) waiting.answers[index] = count;
+  if (known === undefined || known.sum > count.sum || Number.isNaN(count.sum)) waiting.answers[index] = count;
+  waiting.isAnswered ||= isCount;
   waiting.left--;
-  if (waiting.left === 0) waiting.resolve(waiting.answers);
+  if (waiting.left > 0) return;
+  if (waiting.isAnswered || isCount) waiting.resolve(waiting.answers);
+  else waiting.reject(outcome);
 }
 
 function routeOf(settings: RedisSettings, environment: Environment, listener: LinkListener): RedisRoute {

@@ -36,8 +36,8 @@ export function commandOf({ script, mark, keys, args }: ScriptCall, isWhole: boo
   return [...name, String(keys.length), ...keys, mark, ...args];
 }
 
-/** A cell of which the answer says nothing: the layer counts it as junk and drops it. */
-const UNKNOWN: OriginCount = { sum: Number.NaN, component: Number.NaN };
+/** A cell of which nothing is known: the layer counts it, and leaves it as it was. */
+export const UNKNOWN: OriginCount = { sum: Number.NaN, component: Number.NaN };
 
 /** Trouble of one cell: the others of the same call are as good as ever. */
 const OF_ONE_CELL: ReadonlySet<RedisFailureKind> = new Set(["wrongtype", "junk"]);

@@ -212,6 +212,30 @@ describe("replay", () => {
     expect([await sum("user_0"), await sum("user_39999")]).toEqual([1, 1]);
   });
 
+  test("a flush confirmed without its heartbeat: once it is heard again, everything is sent again", async () => {
+    // A node of a Cluster is away, and another one goes back to an older state meanwhile: that state may hold as much of the
+    // heartbeat as was ever confirmed.
+    const { accept, origin, replay, raised } = setUp();
+    accept("a", 4);
+    await replay.flushOnce();
+    const raise = origin.raise.bind(origin);
+    origin.raise = async (raises) => {
+      const answers = await raise(raises);
+      return answers.map((answer, i) =>
+        raises[i]!.key.startsWith("heartbeat") ? { sum: Number.NaN, component: Number.NaN } : answer,
+      );
+    };
+    accept("b", 2);
+    await replay.flushOnce();
+    expect([raised(), replay.unconfirmed()]).toEqual([["a4", "b2"], 0]);
+    origin.raise = raise;
+    await replay.flushOnce();
+    await replay.flushOnce();
+    expect([raised().slice(2).sort(), replay.losses, replay.unconfirmed()]).toEqual([["a4", "b2"], 0, 0]);
+    await replay.flushOnce();
+    expect(raised()).toHaveLength(4);
+  });
+
   test("orphans are replayed under the id they were counted under, and then forgotten", async () => {
     const { world, accept, origin, replay, sum } = setUp();
     accept("a", 4);

@@ -62,6 +62,11 @@ export class Replay {
   #flushedMs: number;
   /** Times the origin was found to have lost what it had confirmed. */
   losses = 0;
+  /**
+   * Whether a flush was confirmed without its heartbeat: a part of the origin was away. What another part lost meanwhile would not
+   * show, so everything is sent again once all of it is heard.
+   */
+  #hasMissedBeat = false;
   /** After a loss: the first slot that has not been made unreplayed again; from the high-water mark on, all have. */
   #unhealed: Slot = Number.MAX_SAFE_INTEGER as Slot;
   /** Hears of every loss, and how many keys are held that may be replayed again for it. */
@@ -176,6 +181,8 @@ export class Replay {
     if (isWhole && !answers.includes(null)) this.#cleanMs = beganMs;
     const beatAnswer = answers.at(-1) ?? null;
     if (beatAnswer !== null && this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();
+    else if (beatAnswer !== null && this.#hasMissedBeat) this.#unhealed = 0 as Slot;
+    this.#hasMissedBeat = beatAnswer === null;
     return true;
   }
 
