@@ -8,8 +8,8 @@ const folder = process.env["SLUICE_MUTANTS"] ?? "engine";
 const source = `packages/sluice/src/${folder}`;
 
 export default {
-  testRunner: "vitest",
-  vitest: { configFile: "vitest.mutation.config.ts" },
+  testRunner: "sluice",
+  plugins: ["./scripts/mutation/runner.mjs"],
   mutate: [
     `${source}/**/*.ts`,
     `!${source}/**/*.test.ts`,
@@ -25,6 +25,6 @@ export default {
   tempDirName: ".stryker-tmp",
   reporters: ["json", "progress-append-only"],
   jsonReporter: { fileName: `node_modules/.cache/mutation-${folder}.json` },
-  timeoutMS: 10_000,
+  timeoutMS: 60_000,
   ignorePatterns: ["biome.json", "**/*.md", "bench", "docs", "examples", "packages/*/dist", "packages/server"],
 };

@@ -1,13 +1,14 @@
 /**
- * Mutation testing: `npm run mutation`, one folder of the library after the other, or only those that are named. What has
- * not changed since the last run is not run again. `--write` renews docs/mutation.md from the last run of every folder.
+ * Mutation testing: `npm run mutation`, one folder of the library after the other, or only the folders or files that are
+ * named (`origin engine/batch.ts`). What has not changed since the last run is not run again. `--write` renews
+ * docs/mutation.md from the last run of every folder, `--report` without a run.
  */
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, runInOrder } from "./steps.mjs";
 
-const FOLDERS = ["engine", "origin", "global"];
+const FOLDERS = ["core", "engine", "origin", "global"];
 /** Merging, estimating and encoding: nothing may survive there. */
 const CLEAN = [
   "engine/key.ts",
@@ -36,7 +37,9 @@ const SCORE_MIN = 85;
 /** @returns {Line[]} */
 function readLines() {
   return FOLDERS.flatMap((folder) => {
-    const report = JSON.parse(readFileSync(join(root, `node_modules/.cache/mutation-${folder}.json`), "utf8"));
+    const path = join(root, `node_modules/.cache/mutation-${folder}.json`);
+    if (!existsSync(path)) return [];
+    const report = JSON.parse(readFileSync(path, "utf8"));
     const files = /** @type {[string, { mutants: Mutant[] }][]} */ (Object.entries(report.files));
     return files.map(([path, { mutants }]) => {
       /** @param {Mutant["status"][]} statuses */
@@ -92,9 +95,11 @@ function pageOf(lines) {
   );
   return `# Mutation testing
 
-Stryker changes the source, one small change (a mutant) at a time, and the tests must fail. Mutated are the engine and the two
-layers (\`packages/sluice/src/{engine,origin,global}\`), without drivers; they are hunted by the suites beside the source and
-the specs. A mutant that makes a test run for ever counts as killed; one that no test reaches, as survived.
+Stryker changes the source, one small change (a mutant) at a time, and the tests must fail. Mutated are the core, the engine and
+the two layers (\`packages/sluice/src/{core,engine,origin,global}\`), without drivers; they are hunted by the suites beside the
+source, the specs and a few small worlds of the simulator, in one process that switches from mutant to mutant
+([runner.mjs](../scripts/mutation/runner.mjs)). A mutant that makes a test run for ever counts as killed; one that no test
+reaches, as survived.
 
 Written by \`npm run mutation -- --write\`. The aim: ${SCORE_MIN} of 100 over all, and no survivor in merging, estimating and
 encoding (${CLEAN.map((file) => `\`${file}\``).join(", ")}) but those proven to change nothing.
@@ -116,11 +121,23 @@ ${equivalents.join("\n")}
 `;
 }
 
-const named = FOLDERS.filter((folder) => process.argv.includes(folder));
+/** @type {Map<string, string[]>} By folder, the files of it that are named; none of them means all. */
+const named = new Map();
+for (const name of process.argv.slice(2).filter((argument) => !argument.startsWith("--"))) {
+  const [folder = "", file] = name.split("/");
+  const files = FOLDERS.includes(folder) ? readdirSync(join(root, "packages/sluice/src", folder)) : [];
+  if (files.length === 0 || (file !== undefined && !files.includes(file))) {
+    console.error(`must be a folder (${FOLDERS.join(", ")}) or a file of one, such as engine/batch.ts; got ${name}`);
+    process.exit(2);
+  }
+  named.set(folder, [...(named.get(folder) ?? []), ...(file === undefined ? [] : [`packages/sluice/src/${name}`])]);
+}
 if (!process.argv.includes("--report")) {
-  for (const folder of named.length === 0 ? FOLDERS : named) {
-    const env = { ...process.env, SLUICE_MUTANTS: folder };
-    const args = ["node_modules/@stryker-mutator/core/bin/stryker.js", "run"];
+  for (const [folder, files] of named.size === 0 ? FOLDERS.map((one) => /** @type {const} */ ([one, []])) : named) {
+    // One run against the reference model, always the same.
+    const env = { ...process.env, SLUICE_MUTANTS: folder, SLUICE_SEED: "7" };
+    const mutate = files.length === 0 ? [] : ["--mutate", files.join(",")];
+    const args = ["node_modules/@stryker-mutator/core/bin/stryker.js", "run", ...mutate];
     const { status } = spawnSync(process.execPath, args, { cwd: root, env, stdio: "inherit" });
     if (status !== 0) process.exit(status ?? 1);
   }

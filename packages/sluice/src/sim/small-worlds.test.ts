@@ -3,13 +3,13 @@
  * into them (`npm run mutation`).
  *
  * The seeds were chosen from 160 so that together they meet every mark, fault, traffic shape and mode of sim/, at the least
- * cost, with some more to spare. Any others hold as well: the campaign runs fresh ones.
+ * cost. Any others hold as well: the campaign runs fresh ones.
  */
 import { describe, expect, test } from "vitest";
 import { drawOptions } from "./options.ts";
 import { runWorld } from "./world.ts";
 
-const SEEDS = [41, 116, 75, 71, 140, 138, 105, 131, 63, 4, 5, 7, 8, 9, 11, 13];
+const SEEDS = [41, 116, 75, 71, 140, 138, 105, 131, 63];
 /** A third of the length that a seed draws, with as many faults. */
 const SMALLER = 3;
 

@@ -1,0 +1,174 @@
+/**
+ * A test runner for Stryker that loads the suites once and then switches mutants in one process. A mutant costs the tests that
+ * reach it, some milliseconds; a new worker for each, as Stryker's own runner for Vitest has it, costs half a second to begin with.
+ *
+ * Only mutants of what runs when a module is loaded need a new process, which Stryker sees to. Tests share the process, so a
+ * test that a mutant made fail is run once more without: if it fails still, something was left behind, and that is an error.
+ */
+import { readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { commonTokens, declareClassPlugin, PluginKind, tokens } from "@stryker-mutator/api/plugin";
+import { DryRunStatus, MutantRunStatus, TestStatus } from "@stryker-mutator/api/test-runner";
+import { rolldown } from "rolldown";
+import { ownOnly, suitesOf } from "./suites.mjs";
+
+/** @typedef {{ id: string, suite: string, path: string, run: () => unknown, costMs: number }} Case */
+
+/** What a test may cost of the processor, beyond ten times what it costs without a mutant: a promise may never settle. */
+const COST_MAX_MS = 2_000;
+const COST_FACTOR = 10;
+
+class Hung extends Error {}
+
+/** Where instrumented code looks, and where suite.mjs leaves the tests of the suite that is being loaded. */
+const world = /** @type {any} */ (globalThis);
+world.__stryker__ ??= {};
+const state = world.__stryker__;
+
+class Runner {
+  static inject = tokens(commonTokens.options);
+  /** @type {readonly string[]} */
+  #mutated;
+  /** @type {Case[]} */
+  #cases = [];
+
+  /** @param {import("@stryker-mutator/api/core").StrykerOptions} options */
+  constructor({ mutate }) {
+    this.#mutated = mutate;
+  }
+
+  capabilities() {
+    return { reloadEnvironment: false };
+  }
+
+  async init() {
+    const folder = process.env["SLUICE_MUTANTS"] ?? "engine";
+    const source = join(process.cwd(), "packages/sluice/src");
+    const suites = suitesOf(folder)
+      .flatMap((pattern) => matching(pattern))
+      .filter((path) => this.#isUseful(basename(path, ".test.ts")));
+    const bundle = await rolldown({
+      input: Object.fromEntries(suites.map((path) => [basename(path, ".test.ts"), path])),
+      platform: "node",
+      external: (id) => !/^[./]|^(vitest|sluice)(\/|$)/.test(id),
+      resolve: {
+        alias: {
+          vitest: join(process.cwd(), "scripts/mutation/suite.mjs"),
+          "sluice/sim": join(source, "sim/index.ts"),
+          sluice: join(source, "index.ts"),
+        },
+      },
+      moduleTypes: { ".lua": "text" },
+      logLevel: "silent",
+    });
+    const { output } = await bundle.write({ dir: "mutant-suites", format: "esm", entryFileNames: "[name].mjs" });
+    await bundle.close();
+    const load = (/** @type {string} */ name) => import(pathToFileURL(join(process.cwd(), "mutant-suites", name)).href);
+    const chunks = output.filter((chunk) => chunk.type === "chunk");
+    for (const { fileName } of chunks.filter((chunk) => chunk.isEntry)) {
+      world.__collected__ = [];
+      await load(fileName);
+      const suite = basename(fileName, ".mjs");
+      const path = suites.find((one) => basename(one, ".test.ts") === suite) ?? "";
+      for (const { name, run } of world.__collected__) {
+        this.#cases.push({ id: `${suite} › ${name}`, suite, path, run, costMs: 0 });
+      }
+    }
+  }
+
+  /** @param {string} suite */
+  #isUseful(suite) {
+    return !ownOnly(suite) || this.#mutated.some((path) => path.includes("*") || basename(path, ".ts") === suite);
+  }
+
+  /** @returns {Promise<import("@stryker-mutator/api/test-runner").DryRunResult>} */
+  async dryRun() {
+    /** @type {import("@stryker-mutator/api/test-runner").TestResult[]} */
+    const tests = [];
+    for (const one of this.#cases) {
+      state.currentTestId = one.id;
+      const before = process.cpuUsage();
+      const failure = await failureOf(one, Number.POSITIVE_INFINITY);
+      const { user, system } = process.cpuUsage(before);
+      one.costMs = (user + system) / 1_000;
+      const result = { id: one.id, name: one.id, fileName: one.path, timeSpentMs: one.costMs };
+      tests.push(
+        failure === undefined
+          ? { ...result, status: TestStatus.Success }
+          : { ...result, status: TestStatus.Failed, failureMessage: String(failure) },
+      );
+    }
+    state.currentTestId = undefined;
+    this.#cases.sort((a, b) => a.costMs - b.costMs);
+    return { status: DryRunStatus.Complete, tests, mutantCoverage: state.mutantCoverage };
+  }
+
+  /**
+   * @param {import("@stryker-mutator/api/test-runner").MutantRunOptions} options
+   * @returns {Promise<import("@stryker-mutator/api/test-runner").MutantRunResult>}
+   */
+  async mutantRun({ activeMutant, testFilter, hitLimit }) {
+    const own = basename(activeMutant.fileName, ".ts");
+    const isAsked = (/** @type {Case} */ { id, suite }) =>
+      (testFilter === undefined || testFilter.includes(id)) && (suite === own || !ownOnly(suite));
+    let nrOfTests = 0;
+    for (const one of this.#cases.filter(isAsked)) {
+      nrOfTests++;
+      state.activeMutant = activeMutant.id;
+      state.hitLimit = hitLimit;
+      state.hitCount = hitLimit === undefined ? undefined : 0;
+      const failure = await failureOf(one, COST_MAX_MS + COST_FACTOR * one.costMs);
+      const isEndless = failure instanceof Hung || state.hitCount > state.hitLimit;
+      state.activeMutant = undefined;
+      state.hitCount = undefined;
+      if (failure === undefined) continue;
+      const after = failure instanceof Hung ? undefined : await failureOf(one, Number.POSITIVE_INFINITY);
+      if (after !== undefined) throw new Error(`${one.id} fails without its mutant, too: ${after}`);
+      if (isEndless) return { status: MutantRunStatus.Timeout, reason: String(failure) };
+      return { status: MutantRunStatus.Killed, killedBy: [one.id], failureMessage: String(failure), nrOfTests };
+    }
+    return { status: MutantRunStatus.Survived, nrOfTests };
+  }
+}
+
+/**
+ * Counted in the processor's time, not the clock's: a busy machine kills no mutant.
+ *
+ * @param {Case} one
+ * @param {number} costMaxMs
+ */
+async function failureOf({ run }, costMaxMs) {
+  const before = process.cpuUsage();
+  let isOver = false;
+  const ended = Promise.resolve()
+    .then(run)
+    .then(
+      () => undefined,
+      (error) => error ?? new Error("nothing was thrown"),
+    )
+    .finally(() => {
+      isOver = true;
+    });
+  while (!isOver) {
+    await turn();
+    const { user, system } = process.cpuUsage(before);
+    if ((user + system) / 1_000 > costMaxMs) return new Hung("the test does not end");
+  }
+  return ended;
+}
+
+/** @param {string} pattern a path, with * in its last part */
+function matching(pattern) {
+  const folder = pattern.slice(0, pattern.lastIndexOf("/"));
+  const [start = "", end = ""] = basename(pattern).split("*");
+  return readdirSync(folder)
+    .filter(
+      (name) =>
+        name.startsWith(start) && name.endsWith(end) && name.endsWith(".test.ts") && name !== "shared-origin.test.ts",
+    )
+    .map((name) => join(process.cwd(), folder, name));
+}
+
+export const strykerPlugins = [declareClassPlugin(PluginKind.TestRunner, "sluice", Runner)];

@@ -1,0 +1,28 @@
+/**
+ * The suites that hunt the mutants of one folder: those beside its source, the specs that speak of it, and as a last resort small
+ * worlds of the simulator. None that needs a server, a second or a build.
+ */
+const SPECS = {
+  core: [],
+  engine: ["packages/sluice/src/limiter/limiter.test.ts", "test/spec-003*.test.ts", "test/reference.test.ts"],
+  origin: ["test/spec-003*.test.ts"],
+  global: ["test/spec-000.test.ts", "test/spec-001.test.ts", "test/spec-004.test.ts"],
+};
+const WORLDS = "packages/sluice/src/sim/small-worlds.test.ts";
+
+/** Suites that take seconds over one file, and say little of another. */
+const OWN_ONLY = ["key", "key-hash", "sliding-window", "cell-table"];
+
+/** @param {string} folder */
+export function suitesOf(folder) {
+  return [`packages/sluice/src/${folder}/*.test.ts`, ...SPECS[/** @type {keyof typeof SPECS} */ (folder)], WORLDS];
+}
+
+/**
+ * Whether a suite is run for mutants of the file beside it alone.
+ *
+ * @param {string} suite
+ */
+export function ownOnly(suite) {
+  return OWN_ONLY.includes(suite);
+}
