@@ -163,10 +163,11 @@ describe.each(SERVERS)("$name and the publish floor", (kind) => {
     for (let turn = 0; turn < 12; turn++) {
       const limiter = regions[turn % regions.length]!;
       await ask(limiter, LIMIT / 8);
-      const { own } = limiter.inspect(one).current;
-      await poll("heard", () =>
-        regions.every((other) => other === limiter || other.inspect(one).current.foreign >= own),
-      );
+      const isHeard = (other: Limiter) => {
+        const { own, foreign } = other.inspect(one).current;
+        return own + foreign === admitted();
+      };
+      await poll("heard", () => regions.every(isHeard));
     }
     for (const limiter of regions) await ask(limiter, LIMIT / 8);
     expect(admitted()).toBeGreaterThanOrEqual(LIMIT);
@@ -180,9 +181,11 @@ describe.each([
 ])("$name under many writers", ({ name, counters }) => {
   const WRITERS = 6;
   /** A minute, as the promise says, where there is time for it. */
-  const forMs = isDeep ? 15_000 : 500;
+  const forMs = !isDeep ? 2_000 : name === "mariadb" ? 60_000 : 15_000;
 
-  test(`${WRITERS} that write the same cells beside a cleanup: nothing is given up, nothing is lost`, async () => {
+  test(`${WRITERS} that write the same cells beside a cleanup: nothing is given up or told as a failure, nothing is lost`, {
+    timeout: forMs + 30_000,
+  }, async () => {
     const tablePrefix = `${name.slice(0, 2)}many_`;
     const stores = Array.from({ length: WRITERS }, () => counters(tablePrefix));
     open.push(...stores);
@@ -202,7 +205,8 @@ describe.each([
         const rows = keys.map((key) => ({ key, sequence: 7, count, expiresAtMs }));
         const short = keys.map((key) => ({ key, sequence: 1_000 * writer + count, count, expiresAtMs: Date.now() }));
         await store.publish(`region${writer >> 1}`, [...rows, ...short]);
-        deleted += await store.cleanUp(Date.now(), 500);
+        const gone = await store.cleanUp(Date.now(), 500);
+        deleted += gone;
         rounds++;
       }
       return store;
@@ -213,8 +217,11 @@ describe.each([
     expect(rounds).toBeGreaterThanOrEqual(3 * WRITERS);
     expect(deleted).toBeGreaterThan(0);
     const health = stores.map((store) => store.health!());
-    // Statements may have met: what counts is that none was given up, which would have rejected above.
-    const kinds = new Set(health.flatMap(({ failures }) => Object.keys(failures)));
-    expect([...kinds].filter((kind) => kind !== "deadlock" && kind !== "lock")).toEqual([]);
+    // Statements may have met: what counts is that none was given up, and that none is told as a failure.
+    expect(health.map(({ failures }) => failures)).toEqual(stores.map(() => ({})));
+    const retries = health.reduce((sum, one) => sum + one.retries, 0);
+    console.log(
+      `${name}: ${rounds} rounds of ${WRITERS} writers, ${deleted} rows deleted, ${retries} statements sent again`,
+    );
   });
 });

@@ -72,7 +72,7 @@ export interface CountersHealth {
   readonly quarantined: number;
   /** Rows that were read and cannot be. */
   readonly junk: number;
-  /** What failed, by kind. */
+  /** What failed and was given up, by kind. */
   readonly failures: Readonly<Record<string, number>>;
   readonly lastFailure: { readonly kind: string; readonly message: string } | null;
 }

@@ -155,11 +155,11 @@ describe("import", () => {
     expect(imports.cells).toBe(1);
   });
 
-  test("every tenth import is a full pass", async () => {
+  test("every eighth import is a full pass", async () => {
     const { counters, imports } = setUp();
     for (let i = 0; i < 21; i++) await imports.importOnce();
     const full = counters.reads.flatMap(({ cursor }, i) => (cursor === null ? [i] : []));
-    expect(full).toEqual([0, 10, 20]);
+    expect(full).toEqual([0, 8, 16]);
   });
 
   test("what others in the region are known to have is due; a row that brings nothing is not", async () => {

@@ -23,8 +23,8 @@ import { sequenceAt } from "../engine/sequence.ts";
 import type { Counters, ImportedCell, ImportPage } from "./counters.ts";
 import { OverAdmissions } from "./over-admission.ts";
 
-/** Every how many imports everything is read. */
-const FULL_EVERY = 10;
+/** Every how many imports everything is read: with the jitter, a publish and time for both, a lost table is full again in 10 s. */
+const FULL_EVERY = 8;
 /** Slots that are looked at in one turn of the event loop, at 20 ns each. */
 const LOOKS_MAX = 50_000;
 

@@ -8,6 +8,9 @@ export const MYSQL: SqlDialect = {
   name: "mysql",
   nowMs: NOW_MS,
   integer: "SIGNED",
+  materialized: "",
+  byIndex: (name) => `FORCE INDEX (${name})`,
+  hasLateral: false,
   types: {
     hash: "BINARY(16)",
     // Not a text: its collations without padding have different names in MySQL and MariaDB.

@@ -207,12 +207,14 @@ export class SqlCounters implements Counters {
         return await this.#link.run(side, statement);
       } catch (error) {
         const failure = error instanceof SqlFailure ? error : new SqlFailure("other", String(error));
-        this.#count(failure);
         const { kind } = failure;
         // Whoever dropped the tables may have meant it; whether they are wanted again is asked for anew.
         if (kind === "schema") this.#ready = null;
         const isWorth = PASSING.has(kind) ? tries < RETRIES_MAX : BROKEN.has(kind) && kind !== "timeout" && tries === 0;
-        if (!isWorth || this.#isClosed) throw failure;
+        if (!isWorth || this.#isClosed) {
+          this.#count(failure);
+          throw failure;
+        }
         this.#retries++;
         await this.#pause(tries);
       }
@@ -245,6 +247,7 @@ export class SqlCounters implements Counters {
     });
   }
 
+  /** One that was given up: what went through when it was sent again is no failure, and no line in anybody's log. */
   #count(failure: SqlFailure): void {
     this.#failures.set(failure.kind, (this.#failures.get(failure.kind) ?? 0) + 1);
     this.#lastFailure = failure;

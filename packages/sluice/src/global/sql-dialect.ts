@@ -10,6 +10,12 @@ export interface SqlDialect {
   readonly nowMs: string;
   /** The type that a bound integer is cast to, so that an index serves. */
   readonly integer: string;
+  /** Said of a table within a statement that must be made before it is used, where that can be said. */
+  readonly materialized: "MATERIALIZED" | "";
+  /** Said after a table that must be read by this index, where that can be said. */
+  byIndex(name: string): string;
+  /** Whether a joined part may depend on the row it is joined to. */
+  readonly hasLateral: boolean;
   /** Types of columns. */
   readonly types: {
     /** Exactly 16 bytes. */

@@ -66,6 +66,7 @@ export class SqlPages {
   #page(rows: readonly SqlRow[], cursor: string, rest?: string): ImportPage {
     const cells: ImportedCell[] = [];
     for (const row of rows) {
+      if (Number(row["is_live"]) === 0) continue;
       const cell = cellOf(row);
       if (cell === null) this.junk++;
       else cells.push(cell);

@@ -2,7 +2,7 @@
 
 import type { SqlCell, SqlSpan } from "./sql-cursor.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
-import type { SqlValue, Statement } from "./sql-link.ts";
+import type { Statement } from "./sql-link.ts";
 import { columnsOf, type StoredRow } from "./sql-row.ts";
 import type { Tables } from "./sql-schema.ts";
 
@@ -71,40 +71,46 @@ export class SqlStatements {
   }
 
   /**
-   * Live cells, whole, in the order of the primary key. First the cells are picked, then their rows are added up by the primary
-   * key, then the parts of the key are taken from one row of each.
+   * Cells, whole, in the order of the primary key: all, or those with a component that changed in a span. The parts of the key are
+   * the same in all rows of a cell. One that has expired meanwhile is marked, so that a page is seen to be full.
    */
-  cells(region: string, asked: CellsAsked): Statement {
-    const { counters } = this.#tables;
-    const picked = this.#pick(asked);
-    const text = `SELECT p.workspace, p.namespace, p.identifier, p.duration_ms, g.key_hash, g.sequence, g.total, g.own
-      FROM (SELECT c.key_hash, c.sequence, MIN(c.region) AS region, SUM(c.count) AS total,
-          SUM(CASE WHEN c.region = ? THEN c.count ELSE 0 END) AS own
-        FROM (${picked.text}) d JOIN ${counters} c ON c.key_hash = d.key_hash AND c.sequence = d.sequence
-        GROUP BY c.key_hash, c.sequence) g
-      JOIN ${counters} p ON p.key_hash = g.key_hash AND p.sequence = g.sequence AND p.region = g.region
-      ORDER BY g.key_hash, g.sequence`;
-    return { text, values: [region, ...picked.values] };
+  cells(region: string, { span, after, cellsMax }: CellsAsked): Statement {
+    const { nowMs, integer } = this.#dialect;
+    const parts = ["workspace", "namespace", "identifier", "duration_ms"].map((part) => `MIN(c.${part}) AS ${part}`);
+    const sums = `${parts.join(", ")}, SUM(c.count) AS total, SUM(CASE WHEN c.region = ? THEN c.count ELSE 0 END) AS own,
+      CASE WHEN MIN(c.expires_at) > ${nowMs} THEN 1 ELSE 0 END AS is_live`;
+    // Every database finds the first of these in its index; not all of them would for a comparison of rows.
+    const isBehind = `key_hash >= ? AND (key_hash > ? OR sequence > CAST(? AS ${integer}))`;
+    const hash = Buffer.from(after?.hash ?? "", "hex");
+    const behind =
+      after === null ? { text: "1 = 1", values: [] } : { text: isBehind, values: [hash, hash, after.sequence] };
+    const inOrder = `ORDER BY key_hash, sequence LIMIT ${cellsMax}`;
+    return span === null
+      ? this.#all(sums, region, behind, inOrder)
+      : this.#changed(sums, region, behind, inOrder, span);
   }
 
-  #pick({ span, after, cellsMax }: CellsAsked): Statement {
-    const { nowMs, integer } = this.#dialect;
-    // Not by the index on the expiry: nearly all rows are live, and they are wanted in the order of the primary key.
-    const conditions = [`expires_at + 0 > ${nowMs}`];
-    const values: SqlValue[] = [];
-    if (span !== null) {
-      conditions.push(`changed_at > CAST(? AS ${integer})`, `changed_at <= CAST(? AS ${integer})`);
-      values.push(span.afterMs, span.untilMs);
-    }
-    if (after !== null) {
-      // Every database finds the first of these in its index; not all of them would for a comparison of rows.
-      conditions.push("key_hash >= ?", `(key_hash > ? OR sequence > CAST(? AS ${integer}))`);
-      const hash = Buffer.from(after.hash, "hex");
-      values.push(hash, hash, after.sequence);
-    }
-    const text = `SELECT DISTINCT key_hash, sequence FROM ${this.#tables.counters} WHERE ${conditions.join(" AND ")}
-      ORDER BY key_hash, sequence LIMIT ${cellsMax}`;
-    return { text, values };
+  #all(sums: string, region: string, behind: Statement, inOrder: string): Statement {
+    // Not by the index on the expiry: nearly all rows are live.
+    const text = `SELECT c.key_hash, c.sequence, ${sums} FROM ${this.#tables.counters} c
+      WHERE expires_at + 0 > ${this.#dialect.nowMs} AND ${behind.text} GROUP BY c.key_hash, c.sequence ${inOrder}`;
+    return { text, values: [region, ...behind.values] };
+  }
+
+  #changed(sums: string, region: string, behind: Statement, inOrder: string, span: SqlSpan): Statement {
+    const { integer, materialized, byIndex, hasLateral } = this.#dialect;
+    const { counters } = this.#tables;
+    // By the index on changes: a plan that goes by the primary key reads nearly everything.
+    const picked = `changed AS ${materialized} (SELECT DISTINCT key_hash, sequence FROM ${counters} ${byIndex(`${counters}_changed_at`)}
+        WHERE changed_at > CAST(? AS ${integer}) AND changed_at <= CAST(? AS ${integer}) AND ${behind.text}),
+      picked AS (SELECT key_hash, sequence FROM changed ${inOrder})`;
+    const ofCell = "c.key_hash = d.key_hash AND c.sequence = d.sequence";
+    // PostgreSQL would read the whole table to add up a thousand cells, unless it is told to look them up one by one.
+    const summed = hasLateral
+      ? `SELECT d.key_hash, d.sequence, g.* FROM picked d CROSS JOIN LATERAL (SELECT ${sums} FROM ${counters} c WHERE ${ofCell}) g`
+      : `SELECT d.key_hash, d.sequence, ${sums} FROM picked d JOIN ${counters} c ON ${ofCell} GROUP BY d.key_hash, d.sequence`;
+    const text = `WITH ${picked} ${summed} ORDER BY d.key_hash, d.sequence`;
+    return { text, values: [span.afterMs, span.untilMs, ...behind.values, region] };
   }
 
   denials(nowMs: number): Statement {

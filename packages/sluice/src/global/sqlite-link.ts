@@ -42,7 +42,7 @@ const KINDS: ReadonlyMap<string, SqlFailureKind> = new Map(
   } as const),
 );
 const PREPARED_MAX = 64;
-const IS_QUESTION = /^\s*SELECT/i;
+const IS_QUESTION = /^\s*(?:SELECT|WITH)\b/i;
 
 export class SqliteLink implements SqlLink {
   readonly hasReplica = false;

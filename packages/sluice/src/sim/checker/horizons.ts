@@ -20,12 +20,12 @@ export interface Horizons {
 export const DELAY_WORST = 1.5;
 /** A rhythm is late by up to a tenth, and a round that is under way when the next is due makes it wait once more. */
 const ROUND_WORST = 2.2;
-/** A breaker stays open for a second; a read that failed is not repeated for 300 ms; rounds are given up after 10 s. */
+/** A breaker stays open for a second; a read that failed is not repeated for 300 ms; a call to the global store is given up after 10 s. */
 const BREAKER_MS = 1_000;
 const RETRY_MS = 300;
-const ROUND_DEADLINE_MS = 10_000;
-/** Every tenth import reads everything; the one after a loss may just have been such a one. */
-const FULL_EVERY = 10;
+const CALL_DEADLINE_MS = 10_000;
+/** Every eighth import reads everything; the one after a loss may just have been such a one. */
+const FULL_EVERY = 8;
 /** With two live regions and the default error budget of 0.02: 0.02 / (2 * (2 - 1)). */
 const FLOOR_DEFAULT = 0.01;
 
@@ -36,7 +36,7 @@ export function horizonsOf(options: WorldOptions): Horizons {
   // Accepted, flushed (a flush that is under way is waited for), stored; then read by somebody.
   const regionalMs = 2 * flushMs + 3 * originCallMs + 1;
   const globalMs = 2 * regionalMs + ROUND_WORST * (publishMs + importMs) + 2 * globalCallMs;
-  const roundMs = Math.max(timeoutMs, ROUND_DEADLINE_MS);
+  const roundMs = Math.max(timeoutMs, CALL_DEADLINE_MS);
   const hasGlobal = options.hasGlobal;
   const healMs = timeoutMs + 2 * BREAKER_MS + RETRY_MS + 3 * regionalMs + (hasGlobal ? roundMs + globalMs : 0);
   const fullPassMs = (FULL_EVERY * ROUND_WORST * importMs) / 2 + globalCallMs + globalMs;
