@@ -1,0 +1,26 @@
+/** The HTTP API: what it needs of the rest. */
+import type { Limiter } from "sluice";
+import type { AdminStore } from "../admin/admin-store.ts";
+import type { Directory } from "../admin/directory.ts";
+import type { Log } from "../serve/log.ts";
+
+export interface ApiParts {
+  readonly limiter: Limiter;
+  readonly directory: Directory;
+  readonly store: AdminStore;
+  readonly log: Log;
+  readonly settings: ApiSettings;
+  readonly wallMs: () => number;
+}
+
+export interface ApiSettings {
+  /** Names of this server in a request's Host; null: any. */
+  readonly hosts: readonly string[] | null;
+  readonly bodyMaxBytes: number;
+  readonly connectionsMax: number;
+  /** A request must be here whole within this. */
+  readonly requestTimeoutMs: number;
+  /** Requests a window that a workspace may make, where it has no quota of its own; null: any number. */
+  readonly quota: { readonly limit: number; readonly durationMs: number } | null;
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+}
