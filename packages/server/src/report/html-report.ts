@@ -3,7 +3,9 @@
  *
  * Well-formed enough for an XML parser too, which a test uses.
  */
+
 import { ratio, span, whole } from "../figures.ts";
+import { escaped } from "../html-text.ts";
 import type { Outcome } from "../plan/rehearsal.ts";
 import { verdict } from "./comparison.ts";
 import { countPlot, windowPlot } from "./svg-plot.ts";
@@ -100,8 +102,4 @@ function windowTable({ windows, plan }: Outcome): string {
     ...cells.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join("")}</tr>`),
     "</tbody></table>",
   ].join("\n");
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }

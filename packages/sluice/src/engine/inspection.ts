@@ -20,6 +20,8 @@ export interface CellInspection {
   /** What the origin and the global counters have confirmed of it. */
   readonly replayed: number;
   readonly published: number;
+  /** How long what is known of `others` still counts as fresh; 0: stale or cold, or there is no origin. */
+  readonly freshForMs: number;
 }
 
 export interface Inspection {
@@ -38,6 +40,8 @@ export interface Inspection {
   readonly previousShare: number;
   /** current.view + previousShare: the effective count of a request of cost 0. */
   readonly effective: number;
+  /** How long each allow still needs a new read of the origin, because the key was denied; 0: it is not strict. */
+  readonly strictForMs: number;
   /** The limit that was asked about, or else the lowest that allowed something in the key's last window; else null. */
   readonly limit: number | null;
   /** The largest cost that would be allowed now; null without a limit. */
@@ -49,6 +53,7 @@ export function inspect(engine: Engine, scope: Scope, identifier: string, limitG
   const { h0, h1, h2 } = engine.hash;
   const { workspace, namespace, durationMs } = scope;
   const nowMs = engine.clock.nowMs();
+  const monoMs = engine.clock.monoMs();
   const sequence = sequenceAt(nowMs, durationMs);
   const { table } = engine;
   const slot = table.find(h0, h1, h2, durationMs);
@@ -63,6 +68,7 @@ export function inspect(engine: Engine, scope: Scope, identifier: string, limitG
     view: isKnown ? table.view(slot, at) : 0,
     replayed: isKnown ? table.replayed(slot, at) : 0,
     published: isKnown ? table.published(slot, at) : 0,
+    freshForMs: isKnown ? Math.max(0, table.freshUntilMs(slot, at) - monoMs) : 0,
   });
   const current = cell(sequence);
   const previous = cell((sequence - 1) as Sequence);
@@ -83,6 +89,7 @@ export function inspect(engine: Engine, scope: Scope, identifier: string, limitG
     leftMs,
     previousShare,
     effective,
+    strictForMs: isKnown ? Math.max(0, table.strictUntilMs(slot) - monoMs) : 0,
     limit,
     remaining: limit === null ? null : Math.max(0, limit - effective),
   };

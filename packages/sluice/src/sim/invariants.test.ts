@@ -39,6 +39,7 @@ function cell(sequence: number, counts: Partial<CellInspection> = {}): CellInspe
     view: own + others + foreign,
     replayed: 0,
     published,
+    freshForMs: 0,
   };
 }
 
@@ -55,6 +56,7 @@ function inspection(current: CellInspection, previous = cell(current.sequence - 
     leftMs: MINUTE_MS,
     previousShare: previous.view,
     effective: current.view + previous.view,
+    strictForMs: 0,
     limit: 10,
     remaining: 0,
   };

@@ -1,0 +1,165 @@
+/**
+ * `limit` and `multiLimit`: finds the namespace and the override, asks the limiter, and tells its answer in the words of the API.
+ *
+ * Invariant: whatever can refuse a request is asked before anything is counted or created.
+ *
+ * A shadow counts and reports, and never denies. In a batch it stands apart: it neither makes the others fail nor is it counted if
+ * they do.
+ */
+import type { BatchDecision, Decision, Limiter, LimitRequest } from "sluice";
+import type { NamespaceRecord, OverrideRecord } from "../admin/records.ts";
+import type { Caller } from "./authentication.ts";
+import { type AdminParts, type Answer, actorOf, checkWellFormed } from "./call.ts";
+import { lacking, may } from "./permission.ts";
+import { Problem } from "./problem.ts";
+import type { CheckedLimit } from "./rate-headers.ts";
+import type { LimitBody, LimitData, MultiLimitBody, MultiLimitData } from "./schemas.ts";
+
+/** What is asked, after overrides. */
+interface Asked {
+  readonly body: LimitBody;
+  readonly request: LimitRequest & { readonly duration: number };
+  readonly override: OverrideRecord | undefined;
+  readonly isShadow: boolean;
+}
+
+/** What both routes need; heard by whoever counts shadows. */
+export interface LimitParts extends AdminParts {
+  readonly limiter: Limiter;
+}
+
+export function limit(parts: LimitParts, caller: Caller, body: LimitBody): Answer | Promise<Answer> {
+  const namespace = limitedNamespace(parts, caller, body, "body");
+  return namespace instanceof Promise
+    ? namespace.then((made) => limitIn(parts, made, body))
+    : limitIn(parts, namespace, body);
+}
+
+function limitIn(parts: LimitParts, namespace: NamespaceRecord, body: LimitBody): Answer | Promise<Answer> {
+  const asked = askedOf(parts, namespace, body);
+  const decision = parts.limiter.decide(asked.request);
+  return decision instanceof Promise ? decision.then((one) => limitAnswer(asked, one)) : limitAnswer(asked, decision);
+}
+
+function limitAnswer(asked: Asked, { success, limit: max, remaining, reset }: Decision): Answer {
+  const isShadowed = asked.isShadow && !success;
+  const data: LimitData = { success: success || isShadowed, limit: max, remaining, reset };
+  if (asked.override !== undefined) data.overrideId = asked.override.id;
+  if (isShadowed) data.shadowed = true;
+  return { data, checked: checkedOf(asked, data) };
+}
+
+export async function multiLimit(parts: LimitParts, caller: Caller, body: MultiLimitBody): Promise<Answer> {
+  // All are looked at before the first namespace is made.
+  const missing = new Set<number>();
+  body.forEach((one, at) => {
+    if (isToBeCreated(parts, caller, one, `body[${at}]`)) missing.add(at);
+  });
+  const asked: Asked[] = [];
+  for (const [at, one] of body.entries()) {
+    asked.push(askedOf(parts, await limitedNamespace(parts, caller, one, `body[${at}]`), one));
+  }
+  const enforced = asked.filter(({ isShadow }) => !isShadow);
+  const batch: BatchDecision =
+    enforced.length === 0
+      ? { success: true, decisions: [] }
+      : await parts.limiter.limitMany(enforced.map(({ request }) => request));
+  const decided = new Map(enforced.map((one, at) => [one, batch.decisions[at]!]));
+  for (const one of asked) {
+    // A shadow is counted with the others or not at all; a peek tells what it would have.
+    const cost = batch.success ? (one.request.cost ?? 1) : 0;
+    if (one.isShadow) decided.set(one, await parts.limiter.limit({ ...one.request, cost }));
+  }
+  return multiAnswer(asked, decided, batch.success);
+}
+
+function multiAnswer(asked: readonly Asked[], decided: ReadonlyMap<Asked, Decision>, passed: boolean): Answer {
+  const items = asked.map((one) => {
+    const { success, limit: max, remaining, reset } = decided.get(one)!;
+    const isShadowed = one.isShadow && !success;
+    const item: MultiLimitData["limits"][number] = {
+      namespace: one.body.namespace,
+      identifier: one.body.identifier,
+      limit: max,
+      remaining,
+      reset,
+      passed: success || isShadowed,
+    };
+    if (one.override !== undefined) item.overrideId = one.override.id;
+    if (isShadowed) item.shadowed = true;
+    return item;
+  });
+  // The headers tell about one limit: of the first item that failed, else of the one with the least left.
+  let told = items.findIndex((item) => !item.passed);
+  if (told === -1) told = items.reduce((low, item, at) => (item.remaining < items[low]!.remaining ? at : low), 0);
+  const item = items[told]!;
+  return {
+    data: { passed, limits: items },
+    checked: checkedOf(asked[told]!, { ...item, success: passed || item.passed }),
+  };
+}
+
+function checkedOf({ request, override }: Asked, { limit: max, remaining, reset, success }: LimitData): CheckedLimit {
+  const policy = override === undefined ? request.namespace : override.id;
+  return { policy, limit: max, durationMs: request.duration, remaining, reset, success };
+}
+
+function askedOf({ directory }: LimitParts, namespace: NamespaceRecord, body: LimitBody): Asked {
+  const override = directory.overrideFor(namespace.id, body.identifier);
+  return {
+    body,
+    override,
+    isShadow: namespace.isShadow || override?.isShadow === true,
+    request: {
+      workspace: namespace.workspaceId,
+      namespace: namespace.id,
+      identifier: body.identifier,
+      limit: override === undefined ? body.limit : override.limit,
+      duration: override === undefined ? body.duration : override.durationMs,
+      cost: body.cost ?? 1,
+    },
+  };
+}
+
+/** The namespace to count in; made if it is missing and the key may make it. */
+function limitedNamespace(
+  parts: LimitParts,
+  caller: Caller,
+  body: LimitBody,
+  at: string,
+): NamespaceRecord | Promise<NamespaceRecord> {
+  if (!isToBeCreated(parts, caller, body, at)) {
+    return parts.directory.namespaceOf(caller.workspace.id, body.namespace)!;
+  }
+  return createNamespace(parts, caller, body.namespace);
+}
+
+/** @throws Problem where the key may not limit, or the namespace is gone, or it is missing and the key may not make it. */
+function isToBeCreated({ directory }: LimitParts, { key, workspace }: Caller, body: LimitBody, at: string): boolean {
+  const namespace = directory.namespaceOf(workspace.id, body.namespace);
+  if (!may(key, "limit", namespace?.id)) throw lacking("limit");
+  if (!body.identifier.isWellFormed()) checkWellFormed(`${at}.identifier`, body.identifier);
+  if (namespace === undefined) {
+    if (!may(key, "create_namespace", undefined)) throw lacking("create_namespace");
+    checkWellFormed(`${at}.namespace`, body.namespace);
+    return true;
+  }
+  if (namespace.deletedAtMs !== null) {
+    throw new Problem(
+      "namespace_gone",
+      "This namespace was deleted. It can be restored, or its name used for a new one.",
+    );
+  }
+  return false;
+}
+
+async function createNamespace(
+  { directory, store }: LimitParts,
+  { key, workspace }: Caller,
+  name: string,
+): Promise<NamespaceRecord> {
+  const made = await store.createNamespace(workspace.id, name, actorOf(key));
+  // What is in the store is right, whether or not this server has it in memory yet.
+  await directory.refresh().catch(() => {});
+  return directory.namespaceOf(workspace.id, made.id) ?? made;
+}

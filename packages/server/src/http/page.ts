@@ -1,0 +1,33 @@
+/** One page of a list that is ordered by a text: the cursor is the text of the last item, so what is added or deleted meanwhile
+ * neither repeats nor hides another. */
+import type { Answer } from "./call.ts";
+import { Problem } from "./problem.ts";
+import { PAGE_DEFAULT } from "./schemas.ts";
+
+interface PageRequest {
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+export function pageOf<Item>(
+  items: readonly Item[],
+  { limit = PAGE_DEFAULT, cursor }: PageRequest,
+  textOf: (item: Item) => string,
+  dataOf: (item: Item) => unknown,
+): Answer {
+  const after = cursor === undefined ? undefined : textOfCursor(cursor);
+  const start = after === undefined ? 0 : items.findIndex((item) => textOf(item) > after);
+  const page = start === -1 ? [] : items.slice(start, start + limit);
+  const hasMore = start !== -1 && items.length > start + limit;
+  const data = page.map(dataOf);
+  if (!hasMore) return { data, pagination: { hasMore } };
+  return { data, pagination: { hasMore, cursor: Buffer.from(textOf(page.at(-1)!)).toString("base64url") } };
+}
+
+function textOfCursor(cursor: string): string {
+  const text = Buffer.from(cursor, "base64url").toString("utf8");
+  if (Buffer.from(text).toString("base64url") !== cursor) {
+    throw Problem.at("body.cursor", "must be the cursor of an earlier answer");
+  }
+  return text;
+}

@@ -1,0 +1,163 @@
+/**
+ * The table of routes: everything that the API can be asked, each with its body, its answer and the problems it may meet.
+ *
+ * Validation, the OpenAPI document, the page that shows it, and the suites that walk all routes are made from it.
+ */
+import type { TSchema } from "typebox";
+import type { Caller } from "./authentication.ts";
+import type { Answer } from "./call.ts";
+import { inspect } from "./inspect-route.ts";
+import { type LimitParts, limit, multiLimit } from "./limit-routes.ts";
+import {
+  createNamespace,
+  deleteNamespace,
+  listNamespaces,
+  type NamespaceParts,
+  restoreNamespace,
+  updateNamespace,
+} from "./namespace-routes.ts";
+import { deleteOverride, getOverride, listOverrides, setOverride } from "./override-routes.ts";
+import type { Action } from "./permission.ts";
+import type { ProblemKind } from "./problem.ts";
+import * as schemas from "./schemas.ts";
+
+export type RouteParts = LimitParts & NamespaceParts;
+
+export interface Route {
+  /** After `/v2/`. */
+  readonly operation: string;
+  readonly summary: string;
+  /** Asked for the namespace that the body names. */
+  readonly action: Action;
+  readonly body: TSchema;
+  readonly data: TSchema;
+  readonly isList: boolean;
+  /** Beyond those that every route may meet. */
+  readonly problems: readonly ProblemKind[];
+  readonly handle: (parts: RouteParts, caller: Caller, body: never) => Answer | Promise<Answer>;
+}
+
+const one = { isList: false, problems: [] } as const;
+
+export const ROUTES: readonly Route[] = [
+  {
+    ...one,
+    operation: "ratelimit.limit",
+    summary: "Ask whether a request may go on, and count it if so. A denial is an answer with status 200.",
+    action: "limit",
+    body: schemas.LimitBody,
+    data: schemas.LimitData,
+    problems: ["namespace_gone"],
+    handle: limit,
+  },
+  {
+    ...one,
+    operation: "ratelimit.multiLimit",
+    summary: "Ask about several limits at once: all are counted, or none.",
+    action: "limit",
+    body: schemas.MultiLimitBody,
+    data: schemas.MultiLimitData,
+    problems: ["namespace_gone"],
+    handle: multiLimit,
+  },
+  {
+    ...one,
+    operation: "ratelimit.inspect",
+    summary: "Explain what a request would be answered, and from which counts. Counts nothing.",
+    action: "read_namespace",
+    body: schemas.InspectBody,
+    data: schemas.InspectData,
+    problems: ["namespace_not_found"],
+    handle: inspect,
+  },
+  {
+    ...one,
+    operation: "ratelimit.setOverride",
+    summary: "Give an identifier, or all that match a pattern, a limit and duration of their own.",
+    action: "set_override",
+    body: schemas.SetOverrideBody,
+    data: schemas.OverrideIdData,
+    problems: ["namespace_not_found"],
+    handle: setOverride,
+  },
+  {
+    ...one,
+    operation: "ratelimit.getOverride",
+    summary: "Read the override of an identifier or pattern.",
+    action: "read_override",
+    body: schemas.OverrideBody,
+    data: schemas.OverrideData,
+    problems: ["namespace_not_found", "override_not_found"],
+    handle: getOverride,
+  },
+  {
+    operation: "ratelimit.listOverrides",
+    summary: "List the overrides of a namespace, ordered by identifier.",
+    action: "read_override",
+    body: schemas.ListOverridesBody,
+    data: schemas.OverridesData,
+    isList: true,
+    problems: ["namespace_not_found"],
+    handle: listOverrides,
+  },
+  {
+    ...one,
+    operation: "ratelimit.deleteOverride",
+    summary: "Delete the override of an identifier or pattern.",
+    action: "delete_override",
+    body: schemas.OverrideBody,
+    data: schemas.EmptyData,
+    problems: ["namespace_not_found", "override_not_found"],
+    handle: deleteOverride,
+  },
+  {
+    operation: "ratelimit.listNamespaces",
+    summary: "List the namespaces that the key may read, ordered by name.",
+    action: "read_namespace",
+    body: schemas.ListNamespacesBody,
+    data: schemas.NamespacesData,
+    isList: true,
+    problems: [],
+    handle: listNamespaces,
+  },
+  {
+    ...one,
+    operation: "ratelimit.createNamespace",
+    summary: "Make a namespace. The name of a deleted one can be used again, and starts from zero.",
+    action: "create_namespace",
+    body: schemas.CreateNamespaceBody,
+    data: schemas.NamespaceData,
+    problems: ["namespace_name_taken"],
+    handle: createNamespace,
+  },
+  {
+    ...one,
+    operation: "ratelimit.updateNamespace",
+    summary: "Turn a namespace into a shadow, which never denies, or back.",
+    action: "update_namespace",
+    body: schemas.UpdateNamespaceBody,
+    data: schemas.NamespaceData,
+    problems: ["namespace_not_found"],
+    handle: updateNamespace,
+  },
+  {
+    ...one,
+    operation: "ratelimit.deleteNamespace",
+    summary: "Delete a namespace: its limits answer 410 from then on. It can be restored.",
+    action: "delete_namespace",
+    body: schemas.NamespaceBody,
+    data: schemas.NamespaceData,
+    problems: ["namespace_not_found"],
+    handle: deleteNamespace,
+  },
+  {
+    ...one,
+    operation: "ratelimit.restoreNamespace",
+    summary: "Restore a deleted namespace with its overrides.",
+    action: "delete_namespace",
+    body: schemas.NamespaceBody,
+    data: schemas.NamespaceData,
+    problems: ["namespace_not_found", "namespace_name_taken"],
+    handle: restoreNamespace,
+  },
+];

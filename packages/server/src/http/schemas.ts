@@ -1,0 +1,243 @@
+/**
+ * The bodies and answers of the HTTP API: one source for validation, serialisation and the OpenAPI document.
+ *
+ * Every field carries a `rule`: the text of the error that a wrong value gets.
+ */
+import { type TSchema, Type } from "typebox";
+
+/** 2^40, the library's largest limit and cost. */
+const COUNT_MAX = 2 ** 40;
+const DURATION_MIN_MS = 1000;
+const DURATION_MAX_MS = 2_592_000_000;
+const BATCH_MAX = 100;
+const PAGE_MAX = 100;
+export const PAGE_DEFAULT = 10;
+/** An override's identifier and cursors are as long as identifiers are. */
+const TEXT_MAX = 512;
+
+const strict = { additionalProperties: false } as const;
+
+const text = (description: string, examples: string[]) =>
+  Type.String({
+    minLength: 1,
+    maxLength: TEXT_MAX,
+    rule: `a text of 1 to ${TEXT_MAX} characters`,
+    description,
+    examples,
+  });
+const integer = (minimum: number, maximum: number, description: string, examples: number[]) =>
+  Type.Integer({ minimum, maximum, rule: `an integer from ${minimum} to ${maximum}`, description, examples });
+const flag = (description: string) => Type.Boolean({ rule: "true or false", description });
+
+const namespace = text("The namespace: its name or its id.", ["email.outbound"]);
+const identifier = text("Who or what is limited.", ["user_123"]);
+const pattern = text(
+  "The identifier that the override is for, or a pattern: `*` is any run of characters, everything else is literal.",
+  ["premium_*"],
+);
+const limit = integer(1, COUNT_MAX, "How much cost fits in one window.", [100]);
+const overrideLimit = integer(0, COUNT_MAX, "How much cost fits in one window; 0 is a ban.", [1000]);
+const duration = integer(DURATION_MIN_MS, DURATION_MAX_MS, "The window in milliseconds: 1 s to 30 d.", [60_000]);
+const cost = integer(0, COUNT_MAX, "What this request costs; 0 asks and takes nothing. 1 if not given.", [1]);
+const shadow = flag("Count and report, and never deny.");
+
+export const LimitBody = Type.Object({ namespace, identifier, limit, duration, cost: Type.Optional(cost) }, strict);
+export type LimitBody = Type.Static<typeof LimitBody>;
+
+export const MultiLimitBody = Type.Array(LimitBody, {
+  minItems: 1,
+  maxItems: BATCH_MAX,
+  rule: `an array of 1 to ${BATCH_MAX} items`,
+});
+export type MultiLimitBody = Type.Static<typeof MultiLimitBody>;
+
+export const InspectBody = Type.Object(
+  {
+    namespace,
+    identifier,
+    limit: Type.Optional(overrideLimit),
+    duration: Type.Optional(duration),
+    cost: Type.Optional(cost),
+  },
+  strict,
+);
+export type InspectBody = Type.Static<typeof InspectBody>;
+
+export const SetOverrideBody = Type.Object(
+  { namespace, identifier: pattern, limit: overrideLimit, duration, shadow: Type.Optional(shadow) },
+  strict,
+);
+export type SetOverrideBody = Type.Static<typeof SetOverrideBody>;
+
+export const OverrideBody = Type.Object({ namespace, identifier: pattern }, strict);
+export type OverrideBody = Type.Static<typeof OverrideBody>;
+
+const pageLimit = integer(1, PAGE_MAX, `How many to give at most; ${PAGE_DEFAULT} if not given.`, [PAGE_DEFAULT]);
+const cursor = Type.String({
+  minLength: 1,
+  maxLength: 4 * TEXT_MAX,
+  rule: "the cursor of an earlier answer",
+  description: "Where to go on: the cursor of the answer before.",
+});
+
+export const ListOverridesBody = Type.Object(
+  { namespace, limit: Type.Optional(pageLimit), cursor: Type.Optional(cursor) },
+  strict,
+);
+export type ListOverridesBody = Type.Static<typeof ListOverridesBody>;
+
+export const ListNamespacesBody = Type.Object(
+  {
+    limit: Type.Optional(pageLimit),
+    cursor: Type.Optional(cursor),
+    deleted: Type.Optional(flag("Deleted ones, too.")),
+  },
+  strict,
+);
+export type ListNamespacesBody = Type.Static<typeof ListNamespacesBody>;
+
+export const CreateNamespaceBody = Type.Object(
+  { name: text("The name of the namespace.", ["email.outbound"]), shadow: Type.Optional(shadow) },
+  strict,
+);
+export type CreateNamespaceBody = Type.Static<typeof CreateNamespaceBody>;
+
+export const UpdateNamespaceBody = Type.Object({ namespace, shadow }, strict);
+export type UpdateNamespaceBody = Type.Static<typeof UpdateNamespaceBody>;
+
+export const NamespaceBody = Type.Object({ namespace }, strict);
+export type NamespaceBody = Type.Static<typeof NamespaceBody>;
+
+// Answers.
+
+const overrideId = Type.Optional(Type.String({ description: "The override that replaced limit and duration." }));
+const shadowed = Type.Optional(
+  Type.Boolean({ description: "It would have been denied, but its namespace or override only counts and reports." }),
+);
+const reset = Type.Integer({
+  description:
+    "Unix milliseconds. Allowed: the end of the window. Denied: the earliest moment at which this cost fits if nothing else arrives.",
+});
+const remaining = Type.Integer({ description: "What is left of the limit." });
+
+export const LimitData = Type.Object({
+  success: Type.Boolean({ description: "Whether the request may go on. A denial is an answer, with status 200." }),
+  limit: Type.Integer(),
+  remaining,
+  reset,
+  overrideId,
+  shadowed,
+});
+export type LimitData = Type.Static<typeof LimitData>;
+
+export const MultiLimitData = Type.Object({
+  passed: Type.Boolean({ description: "Whether all fit and were counted; else none was." }),
+  limits: Type.Array(
+    Type.Object({
+      namespace: Type.String(),
+      identifier: Type.String(),
+      limit: Type.Integer(),
+      remaining,
+      reset,
+      passed: Type.Boolean({ description: "Whether this one fits by itself." }),
+      overrideId,
+      shadowed,
+    }),
+  ),
+});
+export type MultiLimitData = Type.Static<typeof MultiLimitData>;
+
+const Cell = Type.Object({
+  sequence: Type.Integer(),
+  startMs: Type.Integer(),
+  endMs: Type.Integer(),
+  own: Type.Integer({ description: "Accepted by this process." }),
+  others: Type.Integer({ description: "Accepted by the other processes of the region, as last heard." }),
+  foreign: Type.Integer({ description: "Accepted by the other regions, as last imported." }),
+  view: Type.Integer({ description: "own + others + foreign." }),
+  replayed: Type.Integer({ description: "What the region's origin has confirmed of own." }),
+  published: Type.Integer({ description: "What the global counters have confirmed." }),
+  freshForMs: Type.Integer({
+    description: "How long what is known of others still counts as fresh; 0: stale, or no origin.",
+  }),
+});
+
+export const InspectData = Type.Object({
+  namespaceId: Type.String(),
+  identifier: Type.String(),
+  rule: Type.Object({
+    limit: Type.Integer(),
+    duration: Type.Integer(),
+    source: Type.Union([Type.Literal("request"), Type.Literal("override")]),
+    shadow: Type.Boolean(),
+  }),
+  override: Type.Union([
+    Type.Object({
+      overrideId: Type.String(),
+      identifier: Type.String({ description: "The identifier or pattern that matched." }),
+      limit: Type.Integer(),
+      duration: Type.Integer(),
+      shadow: Type.Boolean(),
+    }),
+    Type.Null(),
+  ]),
+  decision: Type.Object({
+    success: Type.Boolean({ description: "What the request would be answered now, from this process's memory." }),
+    remaining,
+    explanation: Type.String(),
+  }),
+  current: Cell,
+  previous: Cell,
+  weight: Type.Number({ description: "The share of the previous window that still counts: leftMs / duration." }),
+  leftMs: Type.Integer(),
+  previousShare: Type.Integer({ description: "floor(previous.view * leftMs / duration)." }),
+  effective: Type.Integer({ description: "current.view + previousShare." }),
+  isKnown: Type.Boolean({ description: "Whether this process holds a record of the key at all." }),
+  strictForMs: Type.Integer({
+    description: "How long each allow still needs a new read of the origin, after a denial.",
+  }),
+});
+export type InspectData = Type.Static<typeof InspectData>;
+
+export const OverrideIdData = Type.Object({ overrideId: Type.String() });
+export const OverrideData = Type.Object({
+  overrideId: Type.String(),
+  identifier: Type.String(),
+  limit: Type.Integer(),
+  duration: Type.Integer(),
+  shadow: Type.Boolean(),
+});
+export type OverrideData = Type.Static<typeof OverrideData>;
+export const OverridesData = Type.Array(OverrideData);
+export const EmptyData = Type.Object({});
+
+export const NamespaceData = Type.Object({
+  namespaceId: Type.String(),
+  name: Type.String(),
+  shadow: Type.Boolean(),
+  createdAt: Type.Integer(),
+  deletedAt: Type.Optional(Type.Integer()),
+});
+export type NamespaceData = Type.Static<typeof NamespaceData>;
+export const NamespacesData = Type.Array(NamespaceData);
+
+const Meta = Type.Object({ requestId: Type.String() });
+export const Pagination = Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) });
+
+/** The whole of a successful answer. */
+export function answerOf(data: TSchema, isList: boolean): TSchema {
+  return isList ? Type.Object({ meta: Meta, data, pagination: Pagination }) : Type.Object({ meta: Meta, data });
+}
+
+export const ProblemAnswer = Type.Object({
+  meta: Meta,
+  error: Type.Object({
+    title: Type.String(),
+    detail: Type.String(),
+    status: Type.Integer(),
+    type: Type.String(),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ location: Type.String(), message: Type.String(), fix: Type.Optional(Type.String()) })),
+    ),
+  }),
+});

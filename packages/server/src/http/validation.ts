@@ -1,0 +1,48 @@
+/** Turns what the validator found into places of the body, with the rule that each breaks and the value that was there. */
+import type { FastifySchemaValidationError } from "fastify/types/schema.js";
+import { shown } from "../input-error.ts";
+import { nearest } from "../plan/nearest.ts";
+import { type Flaw, Problem } from "./problem.ts";
+
+/** More would not help anyone. */
+const FLAWS_MAX = 10;
+
+/** What the validator adds with `verbose`. */
+interface Finding extends FastifySchemaValidationError {
+  readonly data?: unknown;
+  readonly parentSchema?: { readonly rule?: string; readonly properties?: object };
+}
+
+export function problemOfFindings(findings: readonly Finding[]): Problem {
+  const flaws = findings.slice(0, FLAWS_MAX).map(flawOf);
+  const [first] = flaws;
+  const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : "";
+  return new Problem("invalid_input", `${first?.location} ${first?.message}${more}`, { flaws });
+}
+
+function flawOf({ keyword, instancePath, params, parentSchema, data }: Finding): Flaw {
+  const at = locationOf(instancePath);
+  if (keyword === "required") {
+    return { location: `${at}.${String(params["missingProperty"])}`, message: "is missing" };
+  }
+  if (keyword === "additionalProperties") {
+    const name = String(params["additionalProperty"]);
+    const known = Object.keys(parentSchema?.properties ?? {});
+    const meant = nearest(name, known);
+    const fix = meant === undefined ? `fields are ${known.join(", ")}` : `did you mean ${meant}?`;
+    return { location: `${at}.${name.slice(0, 60)}`, message: "is no field of this request", fix };
+  }
+  const rule = parentSchema?.rule ?? (keyword === "type" ? `an ${String(params["type"])}` : keyword);
+  return { location: at, message: `must be ${rule}; got ${gotOf(data)}` };
+}
+
+function gotOf(data: unknown): string {
+  if (Array.isArray(data)) return `an array of ${data.length}`;
+  return typeof data === "string" && data.length > 60 ? `a text of ${[...data].length} characters` : shown(data);
+}
+
+/** `/3/cost` is `body[3].cost`. */
+function locationOf(instancePath: string): string {
+  const parts = instancePath.split("/").slice(1);
+  return parts.reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : `${path}.${part}`), "body");
+}
