@@ -9,11 +9,17 @@ import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, Workspace
 /** What changed after a revision. */
 export interface Changes {
   readonly revision: number;
+  /** This is everything that there is, and what is not in it is gone. */
+  readonly isWhole: boolean;
   readonly workspaces: readonly WorkspaceRecord[];
   readonly namespaces: readonly NamespaceRecord[];
-  /** A deleted override comes with `isDeleted`. */
-  readonly overrides: readonly (OverrideRecord & { readonly isDeleted: boolean })[];
-  readonly keys: readonly (KeyRecord & { readonly isDeleted: boolean })[];
+  readonly overrides: readonly (OverrideRecord & Deletable)[];
+  readonly keys: readonly (KeyRecord & Deletable)[];
+}
+
+/** What is gone is told of once. */
+export interface Deletable {
+  readonly isDeleted: boolean;
 }
 
 /** Who makes a change: `key:key_…` or `cli:<user>`. */
@@ -23,29 +29,45 @@ export interface AdminStore {
   /** What changed after this revision; null if nothing did. 0 asks for everything. */
   changesSince(revision: number): Promise<Changes | null>;
 
+  /** Makes a workspace, with a first key if there is one; false if there is that workspace, and nothing is changed. */
+  createWorkspace(workspace: WorkspaceRecord, key: KeyRecord | null, actor: Actor): Promise<boolean>;
   /** Saves a workspace, by its id. */
   saveWorkspace(workspace: WorkspaceRecord, actor: Actor): Promise<void>;
 
   /** The living namespace of that name, made if there is none: two servers that create it at once get the same one. */
   createNamespace(workspaceId: string, name: string, actor: Actor): Promise<NamespaceRecord>;
-  /** Saves the flags of a namespace. Rejects with NameTaken where a restored name is in use again. */
-  saveNamespace(namespace: NamespaceRecord, action: string, actor: Actor): Promise<void>;
+  /**
+   * Saves the flags of a namespace, those that are given: two servers that change different ones do not undo each other's. Null if
+   * there is no such namespace; rejects with NameTaken where a restored name is in use again.
+   */
+  saveNamespace(flags: NamespaceFlags, action: string, actor: Actor): Promise<NamespaceRecord | null>;
 
   /** Sets the override of that namespace and identifier; the id of the one that is there stays. */
   setOverride(override: Omit<OverrideRecord, "id" | "updatedAtMs">, actor: Actor): Promise<OverrideRecord>;
   /** False if there was none. */
   deleteOverride(namespaceId: string, identifier: string, actor: Actor): Promise<boolean>;
 
-  /** Saves a key, by its id. */
+  /** Saves a key, by its id. Its workspace, hash and birth stay what they were. */
   saveKey(key: KeyRecord, action: string, actor: Actor): Promise<void>;
+  /** Makes a key and ends another: at once, or at `untilMs`. False if there is no such other. */
+  replaceKey(id: string, successor: KeyRecord, untilMs: number | null, actor: Actor): Promise<boolean>;
+  /** False if there was none. */
+  deleteKey(id: string, actor: Actor): Promise<boolean>;
+  /** Makes this the one preset key of its workspace: any other is disabled. Changes nothing if it is. */
+  presetKey(key: KeyRecord, actor: Actor): Promise<void>;
 
-  /** The newest first; those before `beforeMs` if given. */
-  readAudit(workspaceId: string, options: { limit: number; before?: string }): Promise<readonly AuditRecord[]>;
+  /** The newest first; those before a cursor if it is given. */
+  readAudit(
+    workspaceId: string,
+    options: { readonly limit: number; readonly before?: string },
+  ): Promise<readonly AuditRecord[]>;
 
   close(): Promise<void>;
 }
 
-/** The name of a namespace is in use by another living one. */
+export type NamespaceFlags = Pick<NamespaceRecord, "id"> & Partial<Pick<NamespaceRecord, "isShadow" | "deletedAtMs">>;
+
+/** The name of a namespace, or the token of a key, is in use by another living one. */
 export class NameTaken extends Error {
   override readonly name = "NameTaken";
 }

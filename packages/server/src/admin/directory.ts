@@ -7,7 +7,7 @@
 import type { KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
 
 export interface Directory {
-  /** The key of this token; undefined if there is none, however it looks. Takes the same time for all. */
+  /** The key of this token; undefined if there is none or it has expired. Takes the same time for all. */
   keyOf(token: string): KeyRecord | undefined;
   workspaceOf(id: string): WorkspaceRecord | undefined;
   /** By id or name: the living one if there is one, else the last deleted one of that name. Never one of another workspace. */

@@ -62,6 +62,8 @@ export interface KeyRecord {
 
 /** One administrative change: who, what, before, after. */
 export interface AuditRecord {
+  /** Its place in the trail: ask for what was before it. */
+  readonly cursor: string;
   readonly atMs: number;
   readonly workspaceId: string;
   /** `key:key_…` or `cli:<user>`. */

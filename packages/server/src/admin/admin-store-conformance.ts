@@ -1,0 +1,242 @@
+/** What every admin store does, whatever database it is on. */
+import { afterEach, describe, expect, test } from "vitest";
+import { SYSTEM } from "../system.ts";
+import { type AdminStore, NameTaken } from "./admin-store.ts";
+import { bootstrap, DEFAULT_WORKSPACE } from "./bootstrap.ts";
+import type { KeyRecord, OverrideRecord } from "./records.ts";
+import { hashOf } from "./token.ts";
+
+export interface StoreSetUp {
+  /** A store on tables that nobody else uses; called again with the same name, another connection to the same ones. */
+  open(name: string): Promise<AdminStore>;
+  /** Identifiers that a database could take for one another. */
+  readonly oddIdentifiers: readonly string[];
+}
+
+const ACTOR = "cli:tester";
+const WS = DEFAULT_WORKSPACE.id;
+
+export function adminStoreConformance(database: string, { open, oddIdentifiers }: StoreSetUp): void {
+  describe(`admin store on ${database}`, () => {
+    let names = 0;
+    const opened: AdminStore[] = [];
+
+    /** Several stores on the same tables. */
+    async function stores(count: number): Promise<AdminStore[]> {
+      const name = `t${process.pid}_${names++}`;
+      const made: AdminStore[] = [];
+      for (let i = 0; i < count; i++) made.push(await open(name));
+      opened.push(...made);
+      return made;
+    }
+
+    afterEach(async () => {
+      for (const store of opened.splice(0)) await store.close();
+    });
+
+    test("many that start at once make the tables, the workspace and the first root key once", async () => {
+      const several = await stores(8);
+      const results = await Promise.all(several.map((store) => bootstrap(store, null, SYSTEM)));
+      const tokens = results.flatMap(({ createdToken }) => createdToken ?? []);
+      expect(tokens).toHaveLength(1);
+      const changes = await several[0]!.changesSince(0);
+      expect(changes?.workspaces).toEqual([DEFAULT_WORKSPACE]);
+      expect(changes?.keys.map(({ hash }) => hash)).toEqual([hashOf(tokens[0]!)]);
+      expect(await bootstrap(several[3]!, null, SYSTEM)).toEqual({ createdToken: null });
+    });
+
+    test("a preset key is the root key, once; another value takes its place, and an old one can come back", async () => {
+      const several = await stores(4);
+      const preset = (token: string) => Promise.all(several.map((store) => bootstrap(store, token, SYSTEM)));
+      const states = async () => {
+        const keys = (await several[0]!.changesSince(0))?.keys ?? [];
+        return new Map(keys.map(({ hash, isDisabled, permissions }) => [hash, { isDisabled, permissions }]));
+      };
+      const on = { isDisabled: false, permissions: ["*"] };
+      const off = { isDisabled: true, permissions: ["*"] };
+      const results = await preset("first-preset-value");
+      expect(results.map(({ createdToken }) => createdToken)).toEqual([null, null, null, null]);
+      expect(await states()).toEqual(new Map([[hashOf("first-preset-value"), on]]));
+      await preset("second-preset-value");
+      expect(await states()).toEqual(
+        new Map([
+          [hashOf("first-preset-value"), off],
+          [hashOf("second-preset-value"), on],
+        ]),
+      );
+      await preset("first-preset-value");
+      expect((await states()).get(hashOf("first-preset-value"))).toEqual(on);
+      expect((await states()).get(hashOf("second-preset-value"))).toEqual(off);
+      const audit = await several[0]!.readAudit(WS, { limit: 100 });
+      expect(audit.map(({ action }) => action).reverse()).toEqual([
+        "workspace.create",
+        "key.preset",
+        "key.preset",
+        "key.disable",
+        "key.preset",
+        "key.disable",
+      ]);
+    });
+
+    test("the key that was printed may be preset, and one of another workspace may not", async () => {
+      const [store] = await stores(1);
+      const { createdToken } = await bootstrap(store!, null, SYSTEM);
+      await bootstrap(store!, createdToken, SYSTEM);
+      const { keys } = (await store!.changesSince(0))!;
+      expect(keys).toHaveLength(1);
+      await store!.createWorkspace({ ...DEFAULT_WORKSPACE, id: "ws_b", name: "b" }, null, ACTOR);
+      await store!.saveKey(key("key_b", { workspaceId: "ws_b", hash: hashOf("token-of-b") }), "key.create", ACTOR);
+      await expect(bootstrap(store!, "token-of-b", SYSTEM)).rejects.toThrow(NameTaken);
+    });
+
+    test("servers that create a namespace at once get the same one", async () => {
+      const several = await stores(6);
+      const made = await Promise.all(several.map((store) => store.createNamespace(WS, "api", ACTOR)));
+      expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+      const changes = await several[0]!.changesSince(0);
+      expect(changes?.namespaces).toEqual([made[0]]);
+      const elsewhere = await several[0]!.createNamespace("ws_other", "api", ACTOR);
+      expect(elsewhere.id).not.toBe(made[0]!.id);
+    });
+
+    test("a deleted namespace frees its name, and comes back only while nobody else has it", async () => {
+      const [store] = await stores(1);
+      const first = await store!.createNamespace(WS, "api", ACTOR);
+      await store!.saveNamespace({ id: first.id, deletedAtMs: 1_000 }, "namespace.delete", ACTOR);
+      const second = await store!.createNamespace(WS, "api", ACTOR);
+      expect(second.id).not.toBe(first.id);
+      const restore = () => store!.saveNamespace({ id: first.id, deletedAtMs: null }, "namespace.restore", ACTOR);
+      await expect(restore()).rejects.toThrow(NameTaken);
+      const changes = await store!.changesSince(0);
+      expect(changes?.namespaces.find(({ id }) => id === first.id)?.deletedAtMs).toBe(1_000);
+      await store!.saveNamespace({ id: second.id, deletedAtMs: 2_000 }, "namespace.delete", ACTOR);
+      expect(await restore()).toEqual(first);
+    });
+
+    test("two servers that change different flags of a namespace do not undo each other's change", async () => {
+      const [a, b] = await stores(2);
+      const { id } = await a!.createNamespace(WS, "api", ACTOR);
+      await a!.saveNamespace({ id, deletedAtMs: 1_000 }, "namespace.delete", ACTOR);
+      const seen = await b!.saveNamespace({ id, isShadow: true }, "namespace.shadow", ACTOR);
+      expect(seen).toMatchObject({ isShadow: true, deletedAtMs: 1_000 });
+      expect(await a!.saveNamespace({ id: "rlns_none", isShadow: true }, "namespace.shadow", ACTOR)).toBeNull();
+    });
+
+    test("an override that is set again keeps its id; after a deletion it is a new one that holds", async () => {
+      const [store] = await stores(1);
+      const first = await store!.setOverride(override("user_*"), ACTOR);
+      const again = await store!.setOverride(override("user_*", 7), ACTOR);
+      expect(again).toMatchObject({ id: first.id, limit: 7 });
+      expect(await store!.deleteOverride("rlns_1", "user_*", ACTOR)).toBe(true);
+      expect(await store!.deleteOverride("rlns_1", "user_*", ACTOR)).toBe(false);
+      const anew = await store!.setOverride(override("user_*", 8), ACTOR);
+      expect(anew.id).not.toBe(first.id);
+      const changes = await store!.changesSince(1);
+      const living = changes?.overrides.filter(({ isDeleted }) => !isDeleted);
+      expect(living).toEqual([{ ...anew, isDeleted: false }]);
+    });
+
+    test("what changed after a revision is told, what did not is not, and the order is the same for all", async () => {
+      const [a, b] = await stores(2);
+      expect(await a!.changesSince(0)).toMatchObject({ revision: 0, isWhole: true });
+      const kept = await a!.setOverride(override("kept"), ACTOR);
+      const gone = await b!.setOverride(override("gone"), ACTOR);
+      const { revision } = (await a!.changesSince(0))!;
+      expect(revision).toBe(2);
+      expect(await b!.changesSince(revision)).toBeNull();
+      await b!.deleteOverride("rlns_1", "gone", ACTOR);
+      expect(await a!.changesSince(revision)).toMatchObject({
+        revision: 3,
+        isWhole: false,
+        overrides: [{ ...gone, isDeleted: true }],
+      });
+      // Nothing new to say: nothing is said.
+      await a!.setOverride(override("kept"), ACTOR);
+      expect(await b!.changesSince(3)).toBeNull();
+      // Who knows of more than there is has seen another state of this store: it gets all that there is.
+      expect(await b!.changesSince(99)).toMatchObject({
+        revision: 3,
+        isWhole: true,
+        overrides: [{ ...kept, isDeleted: false }],
+      });
+    });
+
+    test("changes of several servers at once are all kept, each with a revision of its own", async () => {
+      const several = await stores(4);
+      const identifiers = Array.from({ length: 40 }, (_, i) => `user_${i}`);
+      await Promise.all(identifiers.map((identifier, i) => several[i % 4]!.setOverride(override(identifier), ACTOR)));
+      const changes = await several[0]!.changesSince(0);
+      expect(changes?.revision).toBe(40);
+      expect(new Set(changes?.overrides.map(({ identifier }) => identifier))).toEqual(new Set(identifiers));
+    });
+
+    test("identifiers and names that differ in anything stay apart, and come back as they were", async () => {
+      const [store] = await stores(1);
+      for (const identifier of oddIdentifiers) {
+        await store!.setOverride(override(identifier), ACTOR);
+        await store!.createNamespace(WS, identifier, ACTOR);
+      }
+      const changes = await store!.changesSince(0);
+      expect(new Set(changes?.overrides.map(({ identifier }) => identifier))).toEqual(new Set(oddIdentifiers));
+      expect(new Set(changes?.namespaces.map(({ name }) => name))).toEqual(new Set(oddIdentifiers));
+      expect(changes?.overrides).toHaveLength(oddIdentifiers.length);
+      expect(changes?.namespaces).toHaveLength(oddIdentifiers.length);
+    });
+
+    test("the audit trail says who, what, before and after, newest first, and holds no hash", async () => {
+      const [store] = await stores(1);
+      await store!.saveKey(key("key_1"), "key.create", ACTOR);
+      await store!.saveKey({ ...key("key_1"), isDisabled: true }, "key.disable", "key:key_0");
+      await store!.deleteKey("key_1", ACTOR);
+      await store!.saveKey(key("key_2", { workspaceId: "ws_other", hash: hashOf("x") }), "key.create", ACTOR);
+      const trail = await store!.readAudit(WS, { limit: 10 });
+      expect(trail.map(({ action, actor, subject }) => [action, actor, subject])).toEqual([
+        ["key.revoke", ACTOR, "key_1"],
+        ["key.disable", "key:key_0", "key_1"],
+        ["key.create", ACTOR, "key_1"],
+      ]);
+      const [revoked, disabled, created] = trail;
+      expect(created).toMatchObject({ before: null, after: { id: "key_1", isDisabled: false } });
+      expect(disabled).toMatchObject({ before: { isDisabled: false }, after: { isDisabled: true } });
+      expect(revoked).toMatchObject({ before: { isDisabled: true }, after: null });
+      expect(JSON.stringify(trail)).not.toContain(key("key_1").hash);
+      expect(await store!.readAudit(WS, { limit: 1 })).toEqual([revoked]);
+      expect(await store!.readAudit(WS, { limit: 9, before: disabled!.cursor })).toEqual([created]);
+    });
+
+    test("a key is replaced by another in one step, at once or later", async () => {
+      const [store] = await stores(1);
+      await store!.saveKey(key("key_1"), "key.create", ACTOR);
+      const heir = (id: string) => key(id, { hash: hashOf(id) });
+      expect(await store!.replaceKey("key_1", heir("key_2"), 5_000, ACTOR)).toBe(true);
+      const after = (await store!.changesSince(0))!.keys;
+      expect(after.map(({ id, expiresAtMs }) => [id, expiresAtMs])).toEqual([
+        ["key_2", null],
+        ["key_1", 5_000],
+      ]);
+      expect(await store!.replaceKey("key_2", heir("key_3"), null, ACTOR)).toBe(true);
+      expect((await store!.changesSince(0))!.keys.map(({ id }) => id)).toEqual(["key_1", "key_3"]);
+      expect(await store!.replaceKey("key_2", heir("key_4"), null, ACTOR)).toBe(false);
+      expect((await store!.changesSince(0))!.keys).toHaveLength(2);
+    });
+  });
+}
+
+function key(id: string, more: Partial<KeyRecord> = {}): KeyRecord {
+  return {
+    id,
+    workspaceId: WS,
+    name: "",
+    hash: hashOf("a token"),
+    start: "a",
+    permissions: ["*"],
+    isDisabled: false,
+    createdAtMs: 1_000,
+    expiresAtMs: null,
+    ...more,
+  };
+}
+
+function override(identifier: string, limit = 5): Omit<OverrideRecord, "id" | "updatedAtMs"> {
+  return { workspaceId: WS, namespaceId: "rlns_1", identifier, limit, durationMs: 60_000, isShadow: false };
+}

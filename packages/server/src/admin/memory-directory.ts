@@ -1,0 +1,178 @@
+/**
+ * The directory: all records in maps, and the loop that keeps them true.
+ *
+ * One question to the store at a time. `refresh` promises what the store holds *now*: if a question is under way, its answer may be
+ * older than the call, so another follows, shared by all who asked meanwhile. After a failure everything is read again: what answers
+ * then may be another database, or an older state of the same one.
+ */
+import type { Environment } from "../system.ts";
+import { type AdminStore, AdminStoreAway, type Changes } from "./admin-store.ts";
+import type { Directory } from "./directory.ts";
+import { NamespaceIndex } from "./namespace-index.ts";
+import { OverrideMatch } from "./override-match.ts";
+import type { KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
+import { hashOf, isSameHash, TOKEN_LENGTH_MAX } from "./token.ts";
+
+/** With the jitter below a change is everywhere within 0.6 s and two round trips. */
+const POLL_MS = 500;
+const JITTER_MS = 200;
+const NO_HASH = "0".repeat(64);
+
+/** Everything that is known: replaced whole when everything was read. */
+class Holdings {
+  revision = 0;
+  readonly workspaces = new Map<string, WorkspaceRecord>();
+  readonly namespaces = new Map<string, NamespaceIndex>();
+  /** By namespace. */
+  readonly overrides = new Map<string, OverrideMatch>();
+  readonly keys = new Map<string, KeyRecord>();
+  readonly keysByHash = new Map<string, KeyRecord>();
+}
+
+export class MemoryDirectory implements Directory {
+  readonly #store: AdminStore;
+  readonly #environment: Environment;
+  readonly #onFailure: (error: unknown) => void;
+  #holdings = new Holdings();
+  #answeredAtMs: number | null = null;
+  readonly #madeAtMs: number;
+  #mustReadAll = true;
+  #underWay: Promise<void> | null = null;
+  /** The question that follows the one under way. */
+  #next: Promise<void> | null = null;
+  #timer: unknown = null;
+  #isClosed = false;
+
+  /** `onFailure` is told of every question that failed. */
+  constructor(store: AdminStore, environment: Environment, onFailure: (error: unknown) => void = () => {}) {
+    this.#store = store;
+    this.#environment = environment;
+    this.#onFailure = onFailure;
+    this.#madeAtMs = environment.clock.monoMs();
+  }
+
+  /** Begins the loop: the first question is asked at once. */
+  start(): void {
+    const { timers, random } = this.#environment;
+    void this.refresh()
+      .catch((error: unknown) => this.#onFailure(error))
+      .then(() => {
+        if (this.#isClosed) return;
+        this.#timer = timers.set(() => this.start(), POLL_MS - JITTER_MS / 2 + (random.uint32() % JITTER_MS));
+      });
+  }
+
+  refresh(): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new AdminStoreAway("the directory is closed"));
+    if (this.#underWay === null) return this.#ask();
+    this.#next ??= this.#underWay
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = null;
+        return this.refresh();
+      });
+    return this.#next;
+  }
+
+  /** Ends the loop, after the question that is under way. The store is its owner's. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#environment.timers.clear(this.#timer);
+    await this.#underWay?.catch(() => undefined);
+  }
+
+  get isLoaded(): boolean {
+    return this.#answeredAtMs !== null;
+  }
+
+  get ageMs(): number {
+    return this.#environment.clock.monoMs() - (this.#answeredAtMs ?? this.#madeAtMs);
+  }
+
+  keyOf(token: string): KeyRecord | undefined {
+    if (token.length > TOKEN_LENGTH_MAX) return undefined;
+    const hash = hashOf(token);
+    const key = this.#holdings.keysByHash.get(hash);
+    if (!isSameHash(key?.hash ?? NO_HASH, hash) || key === undefined) return undefined;
+    if (key.expiresAtMs !== null && key.expiresAtMs <= this.#environment.clock.wallMs()) return undefined;
+    return key;
+  }
+
+  workspaceOf(id: string): WorkspaceRecord | undefined {
+    return this.#holdings.workspaces.get(id);
+  }
+
+  namespaceOf(workspaceId: string, idOrName: string): NamespaceRecord | undefined {
+    return this.#holdings.namespaces.get(workspaceId)?.of(idOrName);
+  }
+
+  namespacesOf(workspaceId: string): readonly NamespaceRecord[] {
+    return this.#holdings.namespaces.get(workspaceId)?.all() ?? [];
+  }
+
+  overrideFor(namespaceId: string, identifier: string): OverrideRecord | undefined {
+    return this.#holdings.overrides.get(namespaceId)?.for(identifier);
+  }
+
+  overrideOf(namespaceId: string, identifier: string): OverrideRecord | undefined {
+    return this.#holdings.overrides.get(namespaceId)?.of(identifier);
+  }
+
+  overridesOf(namespaceId: string): readonly OverrideRecord[] {
+    return this.#holdings.overrides.get(namespaceId)?.sorted() ?? [];
+  }
+
+  keysOf(workspaceId: string): readonly KeyRecord[] {
+    return [...this.#holdings.keys.values()].filter((key) => key.workspaceId === workspaceId);
+  }
+
+  #ask(): Promise<void> {
+    const asked = this.#askOnce().finally(() => {
+      this.#underWay = null;
+    });
+    this.#underWay = asked;
+    return asked;
+  }
+
+  async #askOnce(): Promise<void> {
+    try {
+      const changes = await this.#store.changesSince(this.#mustReadAll ? 0 : this.#holdings.revision);
+      if (changes?.isWhole === true) this.#holdings = new Holdings();
+      if (changes !== null) apply(changes, this.#holdings);
+      this.#mustReadAll = false;
+      this.#answeredAtMs = this.#environment.clock.monoMs();
+    } catch (error) {
+      this.#mustReadAll = true;
+      throw error;
+    }
+  }
+}
+
+function apply(changes: Changes, holdings: Holdings): void {
+  for (const workspace of changes.workspaces) holdings.workspaces.set(workspace.id, workspace);
+  for (const namespace of changes.namespaces) {
+    made(holdings.namespaces, namespace.workspaceId, () => new NamespaceIndex()).set(namespace);
+  }
+  for (const { isDeleted, ...override } of changes.overrides) {
+    const match = made(holdings.overrides, override.namespaceId, () => new OverrideMatch());
+    if (!isDeleted) match.set(override);
+    else if (match.of(override.identifier)?.id === override.id) match.delete(override.identifier);
+    if (match.size === 0) holdings.overrides.delete(override.namespaceId);
+  }
+  for (const { isDeleted, ...key } of changes.keys) {
+    holdings.keys.delete(key.id);
+    holdings.keysByHash.delete(key.hash);
+    if (isDeleted) continue;
+    holdings.keys.set(key.id, key);
+    holdings.keysByHash.set(key.hash, key);
+  }
+  holdings.revision = changes.revision;
+}
+
+function made<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const value = make();
+  map.set(key, value);
+  return value;
+}

@@ -1,0 +1,72 @@
+/** MySQL 8 and MariaDB 10.5 and later for the admin store, through mysql2, by prepared statements only. */
+import { createConnection } from "mysql2/promise";
+import {
+  CONNECT_TIMEOUT_MS,
+  LOCK_TIMEOUT_S,
+  type SqlAddress,
+  STATEMENT_TIMEOUT_MS,
+  sqlAddress,
+} from "./sql-address.ts";
+import type { AdminConnection, AdminDialect, AdminDriver, FailureKind, SqlRow } from "./sql-link.ts";
+
+/** Locks belong to the whole server: one a database. */
+const LOCK_NAME = "CONCAT('sluice:', MD5(DATABASE()))";
+
+const DIALECT: AdminDialect = {
+  // Compared byte by byte. No id or hash ends with a blank, which this collation would not see.
+  word: "VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin",
+  text: "MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin",
+  tableEnd: "ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
+  forUpdate: " FOR UPDATE",
+  begin: "START TRANSACTION",
+  beginAlone: [`SELECT GET_LOCK(${LOCK_NAME}, ${LOCK_TIMEOUT_S}) AS taken`],
+  endAlone: `DO RELEASE_LOCK(${LOCK_NAME})`,
+  undoAlone: `DO RELEASE_LOCK(${LOCK_NAME})`,
+};
+
+const KINDS: ReadonlyMap<number, FailureKind> = new Map([
+  [1205, "lock"],
+  [1213, "lock"], // a deadlock
+  [1020, "lock"], // MariaDB: the record has changed since it was read
+  [1146, "missing"],
+  [1142, "forbidden"],
+  [1044, "forbidden"],
+  [1227, "forbidden"],
+  [1290, "forbidden"], // read only
+  [1836, "forbidden"],
+]);
+
+export function mysqlAdmin(url: string, tls: SqlAddress["tls"]): AdminDriver {
+  const address = sqlAddress(url, 3306, tls);
+  return { dialect: DIALECT, open: () => open(address), kindOf };
+}
+
+async function open({ tls, user, password, ...place }: SqlAddress): Promise<AdminConnection> {
+  const connection = await createConnection({
+    ...place,
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls === null ? {} : { ssl: { ...tls } }),
+    charset: "utf8mb4",
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    enableKeepAlive: true,
+  });
+  // Lost while nobody uses it: that shows when somebody does.
+  connection.on("error", () => {});
+  const run: AdminConnection["run"] = async (sql, ...values) => {
+    // Transactions and locks are not for the prepared protocol everywhere, and have no values.
+    const asked =
+      values.length === 0
+        ? connection.query({ sql, timeout: STATEMENT_TIMEOUT_MS })
+        : connection.execute({ sql, values, timeout: STATEMENT_TIMEOUT_MS });
+    const [rows] = await asked;
+    return Array.isArray(rows) ? (rows as SqlRow[]) : [];
+  };
+  await run(`SET SESSION innodb_lock_wait_timeout = ${LOCK_TIMEOUT_S}`);
+  return { run, destroy: () => connection.destroy() };
+}
+
+function kindOf(error: unknown): FailureKind {
+  const { errno } = error as { errno?: unknown };
+  return (typeof errno === "number" ? KINDS.get(errno) : undefined) ?? "away";
+}

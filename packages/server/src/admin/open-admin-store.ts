@@ -1,0 +1,56 @@
+/** The admin store that a configuration names: the database of the global counters, or a SQLite file of its own. */
+import { join } from "node:path";
+import { InputError } from "../input-error.ts";
+import type { Environment } from "../system.ts";
+import type { SqlAddress } from "./sql-address.ts";
+import { type SqlAdminOptions, SqlAdminStore } from "./sql-admin-store.ts";
+import { type AdminDriver, SqlLink } from "./sql-link.ts";
+
+export interface AdminPlace {
+  /** `mysql://`, `postgres://` or `sqlite:`; null: `sluice.db` in the data folder. */
+  readonly sqlUrl: string | null;
+  readonly dataDir: string;
+  readonly tls?: SqlAddress["tls"];
+}
+
+/** Opens no connection yet. Rejects with InputError if the place cannot be meant. */
+export async function openAdminStore(
+  place: AdminPlace,
+  environment: Environment,
+  options: SqlAdminOptions = {},
+): Promise<SqlAdminStore> {
+  return new SqlAdminStore(await openAdminLink(place, environment), environment, options);
+}
+
+export async function openAdminLink(place: AdminPlace, environment: Environment): Promise<SqlLink> {
+  return new SqlLink(await driverOf(place), environment);
+}
+
+/** A driver is loaded only where it is needed. */
+async function driverOf({ sqlUrl, dataDir, tls = null }: AdminPlace): Promise<AdminDriver> {
+  const { sqliteAdmin } = await import("./sqlite-admin.ts");
+  if (sqlUrl === null) return sqliteAdmin(join(dataDir, "sluice.db"));
+  const scheme = /^[a-z]+:/i.exec(sqlUrl)?.[0].toLowerCase();
+  switch (scheme) {
+    case "sqlite:":
+      return sqliteAdmin(sqlitePath(sqlUrl));
+    case "mysql:":
+    case "mariadb:":
+      return (await import("./mysql-admin.ts")).mysqlAdmin(sqlUrl, tls);
+    case "postgres:":
+    case "postgresql:":
+      return (await import("./postgres-admin.ts")).postgresAdmin(sqlUrl, tls);
+    default:
+      throw new InputError(
+        `the SQL URL must begin with mysql://, postgres:// or sqlite:; got ${scheme ?? "a text that is no URL"}`,
+        "see docs/configuration.md",
+      );
+  }
+}
+
+/** `sqlite:file.db`, `sqlite:./file.db`, `sqlite:/folder/file.db`, `sqlite:///folder/file.db`. */
+export function sqlitePath(url: string): string {
+  const path = url.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "");
+  if (path !== "" && !path.startsWith("//")) return path;
+  throw new InputError(`a SQLite URL must be sqlite: and a path; got ${JSON.stringify(url)}`, "sqlite:./sluice.db");
+}

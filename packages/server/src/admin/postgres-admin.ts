@@ -1,0 +1,81 @@
+/** PostgreSQL 12 and later for the admin store, through pg. */
+import { Client } from "pg";
+import {
+  CONNECT_TIMEOUT_MS,
+  LOCK_TIMEOUT_S,
+  type SqlAddress,
+  STATEMENT_TIMEOUT_MS,
+  sqlAddress,
+} from "./sql-address.ts";
+import type { AdminConnection, AdminDialect, AdminDriver, FailureKind, SqlRow } from "./sql-link.ts";
+
+const DIALECT: AdminDialect = {
+  word: 'VARCHAR(128) COLLATE "C"',
+  text: "TEXT",
+  tableEnd: "",
+  forUpdate: " FOR UPDATE",
+  // So that a statement sees what was committed while it waited for the revision, whatever the database's default is.
+  begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
+  beginAlone: ["BEGIN", "SELECT 1 AS taken FROM pg_advisory_xact_lock(hashtext('sluice_admin'))"],
+  endAlone: "COMMIT",
+  undoAlone: "ROLLBACK",
+};
+
+/** SQLSTATEs. */
+const KINDS: ReadonlyMap<unknown, FailureKind> = new Map([
+  ["55P03", "lock"],
+  ["40P01", "lock"], // a deadlock
+  ["40001", "lock"],
+  ["42P01", "missing"],
+  ["42501", "forbidden"],
+  ["25006", "forbidden"], // read only
+]);
+
+export function postgresAdmin(url: string, tls: SqlAddress["tls"]): AdminDriver {
+  const address = sqlAddress(url, 5432, tls);
+  return { dialect: DIALECT, open: () => open(address), kindOf };
+}
+
+async function open({ tls, ...place }: SqlAddress): Promise<AdminConnection> {
+  const client = new Client({
+    ...place,
+    ssl: tls === null ? false : { ...tls },
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    // A server that is frozen does not end its statement itself.
+    query_timeout: STATEMENT_TIMEOUT_MS + 500,
+    lock_timeout: LOCK_TIMEOUT_S * 1_000,
+    application_name: "sluice",
+    keepAlive: true,
+  });
+  // Lost while nobody uses it: that shows when somebody does.
+  client.on("error", () => {});
+  // To end politely takes an answer of the server's, which may be why it is given up.
+  const destroy = () => {
+    const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection;
+    stream.destroy();
+  };
+  try {
+    await client.connect();
+  } catch (error) {
+    destroy();
+    throw error;
+  }
+  return {
+    run: async (text, ...values) => {
+      const result = await client.query({ text: numbered(text), values });
+      return result.rows as SqlRow[];
+    },
+    destroy,
+  };
+}
+
+/** A question mark for each value becomes $1, $2, … */
+function numbered(text: string): string {
+  let count = 0;
+  return text.replaceAll("?", () => `$${++count}`);
+}
+
+function kindOf(error: unknown): FailureKind {
+  return KINDS.get((error as { code?: unknown }).code) ?? "away";
+}

@@ -1,0 +1,37 @@
+/** Where a database server is, out of a URL; what is wrong with one is said without showing a password. */
+import { InputError } from "../input-error.ts";
+
+export interface SqlAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly database: string;
+  /** What Node's `tls.connect` takes; null: no TLS. */
+  readonly tls: Readonly<Record<string, unknown>> | null;
+}
+
+/** A connection, sign-in included; and a statement, before its connection is given up. */
+export const CONNECT_TIMEOUT_MS = 5_000;
+export const STATEMENT_TIMEOUT_MS = 5_000;
+/** A lock of somebody else's: less than a statement may take, so that it is told apart. */
+export const LOCK_TIMEOUT_S = 2;
+
+export function sqlAddress(url: string, portDefault: number, tls: SqlAddress["tls"]): SqlAddress {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const form = "scheme://user:password@host:port/database";
+  if (parsed === null || parsed.hostname === "") {
+    throw new InputError(`the SQL URL must be ${form}; got a text that is none`, "see docs/configuration.md");
+  }
+  const { hostname, port, username, password, pathname, search } = parsed;
+  if (pathname.length < 2) throw new InputError(`the SQL URL must be ${form}; got no database`, "add /database");
+  if (search !== "") throw new InputError(`the SQL URL must be ${form}; got parameters`, "leave out the question mark");
+  return {
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? portDefault : Number(port),
+    user: username === "" ? undefined : decodeURIComponent(username),
+    password: password === "" ? undefined : decodeURIComponent(password),
+    database: decodeURIComponent(pathname.slice(1)),
+    tls,
+  };
+}

@@ -1,0 +1,133 @@
+/**
+ * One transaction that changes records: it holds the revision, so that it is alone and its changes have an order.
+ *
+ * Every record it writes gets a revision of its own and a line in the audit trail; one that would not change anything gets neither.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { AdminTables } from "./admin-schema.ts";
+import { type Actor, AdminStoreAway } from "./admin-store.ts";
+import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
+import type { RunSql, SqlLink, SqlRow } from "./sql-link.ts";
+
+export interface Records {
+  readonly workspace: WorkspaceRecord;
+  readonly namespace: NamespaceRecord;
+  readonly override: OverrideRecord;
+  readonly key: KeyRecord;
+}
+export type Kind = keyof Records;
+
+export interface Write<K extends Kind> {
+  readonly kind: K;
+  readonly before: Records[K] | null;
+  readonly after: Records[K];
+  /** What it is found by, besides its id; null: nothing, and the text is free for another. */
+  readonly lookup: string | null;
+  readonly isDeleted?: boolean;
+  readonly action: string;
+}
+
+/** Deleted records are kept for as many changes, so that a server which missed few of them need not read everything. */
+const TOMBSTONE_REVISIONS = 10_000;
+/** How often tombstones are looked for: they are few, and the search reads all records. */
+const PURGE_EVERY = 1_000;
+
+export class SqlChange {
+  readonly #run: RunSql;
+  readonly #tables: AdminTables;
+  readonly #actor: Actor;
+  readonly atMs: number;
+  #revision: number;
+
+  private constructor(run: RunSql, tables: AdminTables, begin: { actor: Actor; atMs: number; revision: number }) {
+    this.#run = run;
+    this.#tables = tables;
+    this.#actor = begin.actor;
+    this.atMs = begin.atMs;
+    this.#revision = begin.revision;
+  }
+
+  static make<T>(
+    link: SqlLink,
+    tables: AdminTables,
+    { actor, atMs }: { readonly actor: Actor; readonly atMs: number },
+    work: (change: SqlChange) => Promise<T>,
+  ): Promise<T> {
+    return link.transaction(async (run) => {
+      const [row] = await run(`SELECT revision FROM ${tables.revision} WHERE id = 1${link.dialect.forUpdate}`);
+      if (row === undefined) throw new AdminStoreAway(`${tables.revision} is empty`);
+      const change = new SqlChange(run, tables, { actor, atMs, revision: Number(row["revision"]) });
+      return work(change);
+    });
+  }
+
+  async byId<K extends Kind>(kind: K, id: string): Promise<Records[K] | null> {
+    const { records } = this.#tables;
+    const text = `SELECT record FROM ${records} WHERE kind = ? AND id = ? AND is_deleted = 0`;
+    return recordIn<Records[K]>((await this.#run(text, kind, id))[0]);
+  }
+
+  async byLookup<K extends Kind>(kind: K, lookup: string): Promise<Records[K] | null> {
+    const { records } = this.#tables;
+    const text = `SELECT record FROM ${records} WHERE kind = ? AND lookup = ?`;
+    return recordIn<Records[K]>((await this.#run(text, kind, lookup))[0]);
+  }
+
+  async all<K extends Kind>(kind: K): Promise<readonly Records[K][]> {
+    const text = `SELECT record FROM ${this.#tables.records} WHERE kind = ? AND is_deleted = 0`;
+    return (await this.#run(text, kind)).map((row) => recordIn<Records[K]>(row)!);
+  }
+
+  async write<K extends Kind>({ kind, before, after, lookup, isDeleted = false, action }: Write<K>): Promise<void> {
+    if (!isDeleted && isDeepStrictEqual(before, after)) return;
+    const { records, audit, revision } = this.#tables;
+    this.#revision++;
+    const row = [lookup, isDeleted ? 1 : 0, this.#revision, asciiJson(after)] as const;
+    if (before === null) {
+      const text = `INSERT INTO ${records} (lookup, is_deleted, revision, record, kind, id) VALUES (?, ?, ?, ?, ?, ?)`;
+      await this.#run(text, ...row, kind, after.id);
+    } else {
+      const text = `UPDATE ${records} SET lookup = ?, is_deleted = ?, revision = ?, record = ? WHERE kind = ? AND id = ?`;
+      await this.#run(text, ...row, kind, after.id);
+    }
+    const workspaceId = "workspaceId" in after ? after.workspaceId : after.id;
+    const entry: Omit<AuditRecord, "cursor"> = {
+      atMs: this.atMs,
+      workspaceId,
+      actor: this.#actor,
+      action,
+      subject: after.id,
+      before: shownIn(before),
+      after: isDeleted ? null : shownIn(after),
+    };
+    const insert = `INSERT INTO ${audit} (revision, workspace_id, at_ms, entry) VALUES (?, ?, ?, ?)`;
+    await this.#run(insert, this.#revision, workspaceId, this.atMs, asciiJson(entry));
+    await this.#run(`UPDATE ${revision} SET revision = ? WHERE id = 1`, this.#revision);
+    if (this.#revision % PURGE_EVERY === 0) await this.#purge(this.#revision - TOMBSTONE_REVISIONS);
+  }
+
+  async #purge(throughRevision: number): Promise<void> {
+    const { records, revision } = this.#tables;
+    await this.#run(`DELETE FROM ${records} WHERE is_deleted = 1 AND revision <= ?`, throughRevision);
+    await this.#run(`UPDATE ${revision} SET purged = ? WHERE id = 1`, Math.max(0, throughRevision));
+  }
+}
+
+function recordIn<T>(row: SqlRow | undefined): T | null {
+  return row === undefined ? null : (JSON.parse(String(row["record"])) as T);
+}
+
+/** A record for people: a hash is nobody's business. */
+function shownIn(record: object | null): object | null {
+  if (record === null) return null;
+  const { hash: _, ...shown } = record as { readonly hash?: string };
+  return shown;
+}
+
+/** JSON of ASCII characters alone. */
+function asciiJson(value: object): string {
+  return JSON.stringify(value).replaceAll(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

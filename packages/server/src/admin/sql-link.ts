@@ -1,0 +1,199 @@
+/**
+ * A database as the admin store sees it: one connection, one piece of work at a time, whatever the driver.
+ *
+ * Administrative work is rare and short, so one connection is enough: everything waits its turn here, and nothing can see another's
+ * unfinished transaction. A lock that somebody else holds is waited for, not for long; a connection that was lost while nobody used it
+ * is replaced without a word. Everything else that fails is `AdminStoreAway`, and the next piece of work begins with a new connection.
+ */
+import type { Environment } from "../system.ts";
+import { AdminStoreAway } from "./admin-store.ts";
+
+export type SqlValue = string | number | null;
+export type SqlRow = Readonly<Record<string, unknown>>;
+export type RunSql = (text: string, ...values: SqlValue[]) => Promise<readonly SqlRow[]>;
+
+/** What tells the databases apart. */
+export interface AdminDialect {
+  /** The type of an id or another short word: compared exactly. */
+  readonly word: string;
+  /** The type of a long text of ASCII characters. */
+  readonly text: string;
+  readonly tableEnd: string;
+  /** Behind a SELECT: nobody else may change or lock the row until the transaction ends. */
+  readonly forUpdate: string;
+  readonly begin: string;
+  /** Around the migrations, which only one process at a time may do. The first column of an answer is 0 if somebody else does. */
+  readonly beginAlone: readonly string[];
+  readonly endAlone: string;
+  readonly undoAlone: string;
+}
+
+export type FailureKind =
+  /** Somebody else held a lock: nothing was done. */
+  | "lock"
+  /** A table is not there. */
+  | "missing"
+  /** The user may not do that. */
+  | "forbidden"
+  /** Everything else. */
+  | "away";
+
+export interface AdminConnection {
+  readonly run: RunSql;
+  /** At once, without a last word to the server. */
+  destroy(): void;
+}
+
+/** One driver, without its ways. */
+export interface AdminDriver {
+  readonly dialect: AdminDialect;
+  open(): Promise<AdminConnection>;
+  kindOf(error: unknown): FailureKind;
+}
+
+export class SqlFailure extends AdminStoreAway {
+  readonly kind: FailureKind;
+
+  constructor(kind: FailureKind, cause: unknown) {
+    super(cause instanceof Error ? cause.message || cause.name : String(cause), { cause });
+    this.kind = kind;
+  }
+}
+
+/** How long locks of others are waited for, in all. */
+const PATIENCE_MS = 5_000;
+const RETRY_MIN_MS = 2;
+const RETRY_MAX_MS = 50;
+
+interface Around {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  /** After a failure, if `before` was done. */
+  readonly undo: readonly string[];
+}
+
+export class SqlLink {
+  readonly dialect: AdminDialect;
+  readonly #driver: AdminDriver;
+  readonly #environment: Environment;
+  #connection: AdminConnection | null = null;
+  /** The end of the queue. Never rejects. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(driver: AdminDriver, environment: Environment) {
+    this.dialect = driver.dialect;
+    this.#driver = driver;
+    this.#environment = environment;
+  }
+
+  /** Questions: each sees what is committed when it is asked. */
+  ask<T>(work: (run: RunSql) => Promise<T>): Promise<T> {
+    return this.#inTurn(work, { before: [], after: [], undo: [] });
+  }
+
+  /** Committed if `work` resolves, else nothing of it was done. */
+  transaction<T>(work: (run: RunSql) => Promise<T>): Promise<T> {
+    return this.#inTurn(work, { before: [this.dialect.begin], after: ["COMMIT"], undo: ["ROLLBACK"] });
+  }
+
+  /** No two processes at once. What changes tables may be committed in part. */
+  alone<T>(work: (run: RunSql) => Promise<T>): Promise<T> {
+    const { beginAlone, endAlone, undoAlone } = this.dialect;
+    return this.#inTurn(work, { before: beginAlone, after: [endAlone], undo: [undoAlone] });
+  }
+
+  /** After what is under way; what comes later is refused. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#last;
+    this.#drop();
+  }
+
+  #inTurn<T>(work: (run: RunSql) => Promise<T>, around: Around): Promise<T> {
+    const turn = this.#last.then(() => this.#patiently(work, around));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #patiently<T>(work: (run: RunSql) => Promise<T>, around: Around): Promise<T> {
+    const { clock, timers, random } = this.#environment;
+    const endMs = clock.monoMs() + PATIENCE_MS;
+    for (;;) {
+      if (this.#isClosed) throw new AdminStoreAway("closed");
+      const isUsed = this.#connection !== null;
+      const progress = { answers: 0 };
+      try {
+        return await this.#once(work, around, progress);
+      } catch (error) {
+        const kind = error instanceof SqlFailure ? error.kind : null;
+        // Lost while nobody used it: nothing was done yet, and a new connection may do.
+        if (kind === "away" && isUsed && progress.answers === 0) continue;
+        if (kind !== "lock" || clock.monoMs() >= endMs) throw error;
+        const delayMs = RETRY_MIN_MS + (random.uint32() % (RETRY_MAX_MS - RETRY_MIN_MS));
+        await new Promise<void>((resolve) => {
+          timers.set(resolve, delayMs, true);
+        });
+      }
+    }
+  }
+
+  async #once<T>(
+    work: (run: RunSql) => Promise<T>,
+    { before, after, undo }: Around,
+    progress: { answers: number },
+  ): Promise<T> {
+    const connection = await this.#opened();
+    const run: RunSql = async (text, ...values) => {
+      try {
+        const rows = await connection.run(text, ...values);
+        progress.answers++;
+        return rows;
+      } catch (error) {
+        throw this.#failure(error);
+      }
+    };
+    try {
+      for (const text of before) {
+        const [row] = await run(text);
+        if (row !== undefined && Number(Object.values(row)[0]) === 0) {
+          throw new SqlFailure("lock", "somebody else changes the tables");
+        }
+      }
+      const done = await work(run);
+      for (const text of after) await run(text);
+      return done;
+    } catch (error) {
+      await this.#undo(error, progress.answers < before.length ? [] : undo, run);
+      throw error;
+    }
+  }
+
+  /** A connection that cannot take back what was begun is of no more use. */
+  async #undo(error: unknown, undo: readonly string[], run: RunSql): Promise<void> {
+    if (error instanceof SqlFailure && error.kind === "away") {
+      this.#drop();
+      return;
+    }
+    for (const text of undo) await run(text).catch(() => this.#drop());
+  }
+
+  async #opened(): Promise<AdminConnection> {
+    try {
+      this.#connection ??= await this.#driver.open();
+      return this.#connection;
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  #failure(error: unknown): SqlFailure {
+    return error instanceof SqlFailure ? error : new SqlFailure(this.#driver.kindOf(error), error);
+  }
+
+  #drop(): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.destroy();
+  }
+}
