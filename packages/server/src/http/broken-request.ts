@@ -14,9 +14,15 @@ const DETAILS = {
 } as const;
 const nextId = requestIds();
 
-export function answerToBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+/** What Node's server keeps of the answer that is under way on a socket; its own handler asks the same. */
+interface AnsweringSocket extends Socket {
+  readonly _httpMessage?: { readonly headersSent: boolean } | null;
+}
+
+export function answerToBrokenRequest(error: NodeJS.ErrnoException, socket: AnsweringSocket): void {
   // Gone, or in the middle of an answer that must not be broken into.
-  if (error.code === "ECONNRESET" || !socket.writable || socket.bytesWritten > 0) {
+  const isAnswering = socket._httpMessage?.headersSent === true;
+  if (error.code === "ECONNRESET" || !socket.writable || isAnswering) {
     socket.destroy();
     return;
   }

@@ -12,12 +12,14 @@ import { problemOfFindings } from "./validation.ts";
 /** Long enough for a store or a server to come back, short enough to be tried. */
 const RETRY_AFTER_S = 1;
 
-/** What Fastify refuses by itself, in our words. */
-const FASTIFY_CODES: Readonly<Record<string, () => Problem>> = {
+/** What Node and Fastify refuse by themselves, in our words. */
+const CODES: Readonly<Record<string, () => Problem>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new Problem("body_too_large", "The body is larger than this server takes."),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: mediaType,
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => Problem.at("body", "must be as long as Content-Length says"),
   FST_ERR_CTP_EMPTY_JSON_BODY: () => Problem.at("body", "must be JSON; got nothing"),
+  // The caller has gone in the middle of its body: nobody reads this.
+  ECONNRESET: () => Problem.at("body", "must be sent whole"),
   FST_ERR_BAD_URL: () => new Problem("route_not_found", "There is no such route. GET /docs lists them."),
 };
 
@@ -36,7 +38,7 @@ export function problemOf(error: unknown, log: Log): Problem {
   if (code === "RL_CLOSED") {
     return new Problem("unavailable", "The server is stopping. Try again.", { retryAfterS: RETRY_AFTER_S });
   }
-  const known = code === undefined ? undefined : FASTIFY_CODES[code];
+  const known = code === undefined ? undefined : CODES[code];
   if (known !== undefined) return known();
   log.error("request.failed", { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   return new Problem("internal_error", "This should not have happened. The server's log says more.");

@@ -1,0 +1,124 @@
+/** The HTTP API in this process, on an embedded store in a temporary folder and a limiter of its own. */
+import { mkdtempSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Limiter, type LimiterOptions } from "sluice";
+import { newId } from "../../packages/server/src/admin/admin-id.ts";
+import type { AdminStore } from "../../packages/server/src/admin/admin-store.ts";
+import { bootstrap } from "../../packages/server/src/admin/bootstrap.ts";
+import { MemoryDirectory } from "../../packages/server/src/admin/memory-directory.ts";
+import { openAdminStore } from "../../packages/server/src/admin/open-admin-store.ts";
+import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
+import type { ApiSettings } from "../../packages/server/src/http/api.ts";
+import { createApi } from "../../packages/server/src/http/app.ts";
+import type { Log } from "../../packages/server/src/serve/log.ts";
+import { SYSTEM } from "../../packages/server/src/system.ts";
+
+export const ROOT = "a-root-key-for-tests";
+
+export interface ApiServer {
+  readonly url: string;
+  readonly port: number;
+  readonly store: AdminStore;
+  readonly directory: MemoryDirectory;
+  readonly limiter: Limiter;
+  /** What was logged as a warning or an error. */
+  readonly logged: readonly string[];
+  /** A call with the root key, or another one. */
+  post(operation: string, body: unknown, token?: string): Promise<ApiAnswer>;
+  /** A key with these permissions; answers its token. */
+  createKey(permissions: readonly string[], more?: KeyOptions): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface KeyOptions {
+  readonly workspaceId?: string;
+  readonly isDisabled?: boolean;
+  readonly expiresAtMs?: number;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sends; the assertions say what it should be.
+type Json = any;
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Json;
+}
+
+const SETTINGS: ApiSettings = {
+  hosts: ["127.0.0.1", "localhost"],
+  bodyMaxBytes: 1024 * 1024,
+  connectionsMax: 1000,
+  requestTimeoutMs: 30_000,
+  quota: null,
+  tls: null,
+};
+
+export async function startApi(
+  settings: Partial<ApiSettings> = {},
+  limiterOptions: LimiterOptions = {},
+): Promise<ApiServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), "sluice-api-"));
+  const store = await openAdminStore({ sqlUrl: null, dataDir }, SYSTEM);
+  await bootstrap(store, ROOT, SYSTEM);
+  const directory = new MemoryDirectory(store, SYSTEM);
+  directory.start();
+  await directory.refresh();
+  const limiter = new Limiter(limiterOptions);
+  const logged: string[] = [];
+  const hear = (event: string, fields?: object) => logged.push(`${event} ${JSON.stringify(fields ?? {})}`);
+  const log: Log = { debug: () => {}, info: () => {}, warn: hear, error: hear };
+  const app = createApi({
+    limiter,
+    directory,
+    store,
+    log,
+    wallMs: Date.now,
+    settings: { ...SETTINGS, ...settings },
+  });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    port,
+    store,
+    directory,
+    limiter,
+    logged,
+    post: async (operation, body, token = ROOT) => {
+      const answer = await fetch(`${url}/v2/ratelimit.${operation}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        body: typeof body === "string" ? body : JSON.stringify(body),
+      });
+      return { status: answer.status, headers: answer.headers, body: await answer.json() };
+    },
+    createKey: async (permissions, { workspaceId = "default", isDisabled = false, expiresAtMs } = {}) => {
+      const token = newToken(SYSTEM.random);
+      const key = {
+        id: newId("key", SYSTEM.random),
+        workspaceId,
+        name: "",
+        hash: hashOf(token),
+        start: startOf(token),
+        permissions,
+        isDisabled,
+        createdAtMs: Date.now(),
+        expiresAtMs: expiresAtMs ?? null,
+      };
+      await store.saveKey(key, "key.create", "test");
+      await directory.refresh();
+      return token;
+    },
+    close: async () => {
+      await app.close();
+      await limiter.close();
+      directory.close();
+      await store.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

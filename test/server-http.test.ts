@@ -1,0 +1,253 @@
+/** What the API answers beyond the clients' calls: overrides, shadows, headers, pages, and the defects that are not copied. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type ApiServer, startApi } from "./rig/api-server.ts";
+
+const HOUR_MS = 3_600_000;
+let server: ApiServer;
+
+beforeAll(async () => {
+  server = await startApi();
+});
+afterAll(() => server.close());
+
+async function limit(namespace: string, identifier: string, more: object = {}) {
+  const { body } = await server.post("limit", { namespace, identifier, limit: 10, duration: HOUR_MS, ...more });
+  return body.data;
+}
+
+async function override(namespace: string, identifier: string, more: object = {}): Promise<string> {
+  const answer = await server.post("setOverride", { namespace, identifier, limit: 5, duration: HOUR_MS, ...more });
+  return answer.body.data.overrideId;
+}
+
+describe("defects of the original", () => {
+  test("1: an override with limit 0 denies", async () => {
+    await limit("defect.1", "x");
+    await override("defect.1", "banned", { limit: 0 });
+    expect(await limit("defect.1", "banned")).toMatchObject({ success: false, limit: 0, remaining: 0 });
+  });
+
+  test("2: an override that is set again after it was deleted has effect", async () => {
+    await limit("defect.2", "x");
+    await override("defect.2", "user", { limit: 3 });
+    await server.post("deleteOverride", { namespace: "defect.2", identifier: "user" });
+    expect((await limit("defect.2", "user")).limit).toBe(10);
+    const again = await override("defect.2", "user", { limit: 7 });
+    expect(await limit("defect.2", "user")).toMatchObject({ limit: 7, overrideId: again });
+  });
+
+  test("3: of overlapping patterns the most specific wins, and the answer says which", async () => {
+    await limit("defect.3", "x");
+    const ids = {
+      all: await override("defect.3", "*"),
+      prefix: await override("defect.3", "user_*"),
+      longer: await override("defect.3", "user_*_eu"),
+      exact: await override("defect.3", "user_1_eu"),
+    };
+    expect((await limit("defect.3", "team")).overrideId).toBe(ids.all);
+    expect((await limit("defect.3", "user_2")).overrideId).toBe(ids.prefix);
+    expect((await limit("defect.3", "user_2_eu")).overrideId).toBe(ids.longer);
+    expect((await limit("defect.3", "user_1_eu")).overrideId).toBe(ids.exact);
+  });
+
+  test("4: patterns are Unicode, and everything but * is literal", async () => {
+    await limit("defect.4", "x");
+    const id = await override("defect.4", "größe.*😀[a-z]+");
+    expect((await limit("defect.4", "größe.x😀[a-z]+")).overrideId).toBe(id);
+    expect((await limit("defect.4", "größexy😀abc")).overrideId).toBeUndefined();
+  });
+
+  test("6: the name of a deleted namespace can be used again, and starts from zero; both can be had", async () => {
+    await limit("defect.6", "user", { cost: 10 });
+    const old = await server.post("deleteNamespace", { namespace: "defect.6" });
+    const gone = await server.post("limit", {
+      namespace: "defect.6",
+      identifier: "user",
+      limit: 10,
+      duration: HOUR_MS,
+    });
+    expect(gone.status).toBe(410);
+    await server.post("createNamespace", { name: "defect.6" });
+    expect(await limit("defect.6", "user")).toMatchObject({ success: true, remaining: 9 });
+    const oldId = old.body.data.namespaceId;
+    expect((await server.post("restoreNamespace", { namespace: oldId })).status).toBe(409);
+    await server.post("deleteNamespace", { namespace: "defect.6" });
+    expect((await server.post("restoreNamespace", { namespace: oldId })).status).toBe(200);
+    expect(await limit("defect.6", "user")).toMatchObject({ success: false });
+  });
+
+  test("8: the reset of a denial is where the same cost fits, and not before", async () => {
+    await limit("defect.8", "user", { limit: 4, duration: 2000, cost: 4 });
+    const denied = await limit("defect.8", "user", { limit: 4, duration: 2000, cost: 1 });
+    expect(denied.success).toBe(false);
+    const inspected = await server.post("inspect", {
+      namespace: "defect.8",
+      identifier: "user",
+      limit: 4,
+      duration: 2000,
+    });
+    // At the window's end all four still count in full.
+    expect(denied.reset).toBeGreaterThan(inspected.body.data.current.endMs);
+    await expect.poll(() => Date.now()).toBeGreaterThanOrEqual(denied.reset);
+    expect((await limit("defect.8", "user", { limit: 4, duration: 2000 })).success).toBe(true);
+  });
+
+  test("9: a location names the field", async () => {
+    const { body } = await server.post("multiLimit", [
+      { namespace: "a", identifier: "b", limit: 1, duration: 1000 },
+      { namespace: "a", identifier: "", limit: 1, duration: 1000, cots: 1 },
+    ]);
+    expect(body.error.errors).toEqual([
+      { location: "body[1].cots", message: "is no field of this request", fix: "did you mean cost?" },
+      { location: "body[1].identifier", message: 'must be a text of 1 to 512 characters; got ""' },
+    ]);
+  });
+});
+
+describe("an override", () => {
+  test("keeps its id when it is set again; a new limit meets the same count, a new duration another", async () => {
+    await limit("override", "user", { cost: 4 });
+    const first = await override("override", "user", { limit: 6 });
+    expect(await limit("override", "user")).toMatchObject({ limit: 6, remaining: 1 });
+    expect(await override("override", "user", { limit: 6, duration: 2 * HOUR_MS })).toBe(first);
+    expect(await limit("override", "user")).toMatchObject({ limit: 6, remaining: 5 });
+  });
+
+  test("one more character than identifiers have is refused; 512 emoji are not", async () => {
+    await limit("override", "x");
+    expect(await override("override", "😀".repeat(512))).toMatch(/^rlor_/);
+    const answer = await server.post("setOverride", {
+      namespace: "override",
+      identifier: "😀".repeat(513),
+      limit: 1,
+      duration: 1000,
+    });
+    expect(answer.body.error.errors[0]).toEqual({
+      location: "body.identifier",
+      message: "must be a text of 1 to 512 characters; got a text of 513 characters",
+    });
+  });
+});
+
+describe("a shadow", () => {
+  test("of a namespace counts and reports, and never denies", async () => {
+    await server.post("createNamespace", { name: "shadow", shadow: true });
+    expect(await limit("shadow", "user", { limit: 2, cost: 2 })).toEqual({
+      success: true,
+      limit: 2,
+      remaining: 0,
+      reset: expect.any(Number),
+    });
+    expect(await limit("shadow", "user", { limit: 2 })).toMatchObject({ success: true, remaining: 0, shadowed: true });
+    await server.post("updateNamespace", { namespace: "shadow", shadow: false });
+    expect(await limit("shadow", "user", { limit: 2 })).toMatchObject({ success: false });
+  });
+
+  test("of an override is for its identifiers alone", async () => {
+    await limit("shadow.override", "x");
+    await override("shadow.override", "trial_*", { limit: 1, shadow: true });
+    await limit("shadow.override", "trial_1");
+    expect(await limit("shadow.override", "trial_1")).toMatchObject({ success: true, shadowed: true });
+  });
+
+  test("in a batch neither makes the others fail nor is counted if they do", async () => {
+    await server.post("createNamespace", { name: "shadow.batch", shadow: true });
+    const item = { identifier: "user", duration: HOUR_MS };
+    const shadow = { ...item, namespace: "shadow.batch", limit: 3, cost: 2 };
+    const real = { ...item, namespace: "real.batch", limit: 4, cost: 2 };
+    const ask = async () => (await server.post("multiLimit", [shadow, real])).body.data;
+    expect(await ask()).toMatchObject({ passed: true, limits: [{ remaining: 1 }, { remaining: 2 }] });
+    expect(await ask()).toMatchObject({ passed: true, limits: [{ passed: true, shadowed: true }, { remaining: 0 }] });
+    // The real one is full: the shadow has 1 left, as before.
+    expect(await ask()).toMatchObject({ passed: false, limits: [{ passed: true, remaining: 1 }, { passed: false }] });
+  });
+});
+
+describe("the standard headers", () => {
+  test("name the limit, what is left and when; a denial says when to come back", async () => {
+    const ask = () =>
+      server.post("limit", { namespace: "headers", identifier: "u", limit: 2, duration: 60_000, cost: 2 });
+    const allowed = await ask();
+    const id = server.directory.namespaceOf("default", "headers")!.id;
+    expect(allowed.headers.get("ratelimit-policy")).toBe(`"${id}";q=2;w=60`);
+    expect(allowed.headers.get("ratelimit")).toMatch(new RegExp(`^"${id}";r=0;t=\\d+$`));
+    expect(allowed.headers.get("retry-after")).toBeNull();
+    const denied = await ask();
+    const waitS = Number(denied.headers.get("retry-after"));
+    // Rounded up to whole seconds, and asked a moment ago.
+    expect(Date.now() + waitS * 1000).toBeGreaterThanOrEqual(denied.body.data.reset - 1000);
+    expect(waitS).toBeLessThanOrEqual(120);
+  });
+});
+
+describe("inspect", () => {
+  test("explains by the very counts, and counts nothing", async () => {
+    await limit("inspect", "user", { cost: 7 });
+    const ask = () =>
+      server.post("inspect", { namespace: "inspect", identifier: "user", limit: 10, duration: HOUR_MS, cost: 4 });
+    const { body } = await ask();
+    expect(body.data).toMatchObject({
+      rule: { limit: 10, duration: HOUR_MS, source: "request", shadow: false },
+      override: null,
+      decision: { success: false, remaining: 3 },
+      current: { own: 7, others: 0, foreign: 0, view: 7, freshForMs: 0 },
+      previous: { view: 0 },
+      effective: 7,
+      isKnown: true,
+    });
+    expect(body.data.decision.explanation).toBe(
+      "7 in this window + 0 from the previous one + cost 4 = 11, which is above the limit of 10",
+    );
+    expect((await ask()).body.data.effective).toBe(7);
+  });
+
+  test("names the override that applies, and needs no limit then", async () => {
+    await limit("inspect", "x");
+    const overrideId = await override("inspect", "vip_*", { limit: 77 });
+    const { body } = await server.post("inspect", { namespace: "inspect", identifier: "vip_1" });
+    expect(body.data).toMatchObject({
+      rule: { limit: 77, source: "override" },
+      override: { overrideId, identifier: "vip_*" },
+    });
+    const without = await server.post("inspect", { namespace: "inspect", identifier: "nobody" });
+    expect(without.body.error.detail).toBe("body.limit is missing, and no override gives one");
+  });
+});
+
+describe("namespaces", () => {
+  test("are listed by name, page by page, deleted ones on request", async () => {
+    const own = await startApi();
+    for (const name of ["b", "a", "ü", "c"]) await own.post("createNamespace", { name });
+    await own.post("deleteNamespace", { namespace: "c" });
+    const first = await own.post("listNamespaces", { limit: 2 });
+    expect(first.body.data.map(({ name }: { name: string }) => name)).toEqual(["a", "b"]);
+    const second = await own.post("listNamespaces", { limit: 2, cursor: first.body.pagination.cursor });
+    expect(second.body).toMatchObject({ data: [{ name: "ü" }], pagination: { hasMore: false } });
+    const all = await own.post("listNamespaces", { deleted: true });
+    expect(all.body.data).toHaveLength(4);
+    await own.close();
+  });
+
+  test("one that two requests make at once is one", async () => {
+    const asked = Array.from({ length: 20 }, () => limit("at once", "user"));
+    const left = (await Promise.all(asked)).map(({ remaining }) => remaining).sort((a, b) => b - a);
+    expect(left).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+  });
+});
+
+describe("the doors", () => {
+  test("health says alive and no more; the document and the page need no key and nothing from elsewhere", async () => {
+    expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: "alive" });
+    const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as { paths: object };
+    expect(Object.keys(document.paths)).toContain("/v2/ratelimit.multiLimit");
+    const page = await fetch(`${server.url}/docs`);
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(await page.text()).not.toMatch(/https?:\/\//);
+  });
+
+  test("problem+json only for who asks for it by name", async () => {
+    const ask = (accept: string) => fetch(`${server.url}/v2/nothing`, { method: "POST", headers: { accept } });
+    expect((await ask("application/problem+json")).headers.get("content-type")).toBe("application/problem+json");
+    expect((await ask("*/*")).headers.get("content-type")).toBe("application/json");
+  });
+});
