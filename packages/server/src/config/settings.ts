@@ -10,13 +10,20 @@ export interface ServerSettings {
   readonly workers: number;
   readonly region: string;
   readonly redisUrl: string | null;
+  /** What to trust a `rediss:` server by, if not by what Node trusts. */
+  readonly redisTls: { readonly ca: string } | null;
   /** `mysql://`, `postgres://` or `sqlite:`; null: the embedded store alone, and no global layer. */
   readonly sqlUrl: string | null;
+  /** Null: in the clear. */
+  readonly sqlTls: { readonly ca?: string } | null;
   /** Presets the first root key of workspace `default`. */
   readonly rootKey: string | null;
   readonly opsHost: string;
-  readonly opsPort: number;
+  /** 0: any free one; null: the usual one, or any free one if that is taken. */
+  readonly opsPort: number | null;
   readonly api: ApiSettings;
+  /** Half of it for requests under way, half for replaying what is left. */
+  readonly shutdownTimeoutMs: number;
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly cellsMax: number;
 }

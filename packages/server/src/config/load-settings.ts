@@ -1,0 +1,114 @@
+/** The settings of a server, from everywhere they may come from, checked one by one and together. */
+import { isIPv4 } from "node:net";
+import { createSecureContext } from "node:tls";
+import { checkPreset } from "../admin/bootstrap.ts";
+import { InputError } from "../input-error.ts";
+import { readTextFile } from "../text-file.ts";
+import { givenEnvironment, givenFile, givenFlags } from "./given.ts";
+import { type Effective, type Read, readValues } from "./read-settings.ts";
+import type { ServerSettings } from "./settings.ts";
+import { SETTINGS } from "./settings-table.ts";
+
+export interface Loaded {
+  readonly settings: ServerSettings;
+  readonly effective: readonly Effective[];
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @param options the flags of a command, as commander gives them; `file` names a configuration file. */
+export function loadSettings(options: Readonly<Record<string, unknown>>, environment: Environment): Loaded {
+  const flags = givenFlags(options);
+  const variables = givenEnvironment(environment);
+  const [path, called] =
+    options["file"] === undefined ? [environment["SLUICE_FILE"], "SLUICE_FILE"] : [options["file"], "--file"];
+  const file = typeof path === "string" && path !== "" ? [givenFile(path, called)] : [];
+  const read = readValues([flags, variables, ...file]);
+  return { settings: settingsOf(read), effective: read.effective };
+}
+
+function settingsOf(read: Read): ServerSettings {
+  const { values } = read;
+  const tls = tlsOf(read);
+  checkListener(read, tls !== null);
+  if (values.rootKey !== null) checkPreset(values.rootKey);
+  const { quotaLimit, quotaDuration } = values;
+  return {
+    host: values.host,
+    port: values.port,
+    dataDir: values.data,
+    workers: values.workers,
+    region: values.region,
+    redisUrl: values.redisUrl,
+    redisTls: redisTlsOf(read),
+    sqlUrl: values.sqlUrl,
+    sqlTls: sqlTlsOf(read),
+    rootKey: values.rootKey,
+    opsHost: values.opsHost,
+    opsPort: values.opsPort,
+    api: {
+      hosts: values.hosts,
+      bodyMaxBytes: values.bodyMax,
+      connectionsMax: values.connectionsMax,
+      requestTimeoutMs: values.requestTimeout,
+      quota: quotaLimit === null ? null : { limit: quotaLimit, durationMs: quotaDuration },
+      tls,
+    },
+    shutdownTimeoutMs: values.shutdownTimeout,
+    logLevel: values.logLevel,
+    cellsMax: values.cells,
+  };
+}
+
+const PEM_BYTES_MAX = 1_048_576;
+
+function tlsOf({ values, calledAs }: Read): ServerSettings["api"]["tls"] {
+  const { tlsCertFile, tlsKeyFile } = values;
+  if (tlsCertFile === null && tlsKeyFile === null) return null;
+  if (tlsCertFile === null || tlsKeyFile === null) {
+    const [given, missing] =
+      tlsCertFile === null ? (["tlsKeyFile", "tlsCertFile"] as const) : (["tlsCertFile", "tlsKeyFile"] as const);
+    throw new InputError(`${calledAs(given)} is given without ${SETTINGS[missing].path}`, "TLS needs both");
+  }
+  const tls = { cert: pemOf(tlsCertFile, calledAs("tlsCertFile")), key: pemOf(tlsKeyFile, calledAs("tlsKeyFile")) };
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    const message = `${calledAs("tlsCertFile")} and ${calledAs("tlsKeyFile")} do not go together: ${(error as Error).message}`;
+    throw new InputError(message, "both in PEM, the certificate first in its file, the key without a passphrase");
+  }
+  return tls;
+}
+
+function pemOf(path: string, called: string): string {
+  return readTextFile({ path, called, bytesMax: PEM_BYTES_MAX, hint: "name a PEM file that this user may read" });
+}
+
+function redisTlsOf({ values, calledAs }: Read): ServerSettings["redisTls"] {
+  const { redisCaFile, redisUrl } = values;
+  if (redisCaFile === null) return null;
+  if (redisUrl?.startsWith("rediss:") !== true) {
+    throw new InputError(`${calledAs("redisCaFile")} is given without a rediss:// URL`, "redis:// speaks no TLS");
+  }
+  return { ca: pemOf(redisCaFile, calledAs("redisCaFile")) };
+}
+
+function sqlTlsOf({ values, calledAs }: Read): ServerSettings["sqlTls"] {
+  const { sqlTls, sqlCaFile } = values;
+  if (sqlCaFile === null) return sqlTls ? {} : null;
+  if (!sqlTls) throw new InputError(`${calledAs("sqlCaFile")} is given without sql.tls`, "set sql.tls to true");
+  return { ca: pemOf(sqlCaFile, calledAs("sqlCaFile")) };
+}
+
+/** Keys travel with every request: in the clear they must not leave the machine by mistake. */
+function checkListener({ values, calledAs }: Read, hasTls: boolean): void {
+  if (hasTls || values.allowPlainHttp || isLoopback(values.host)) return;
+  throw new InputError(
+    `${calledAs("host")} must be a loopback address unless there is TLS; got ${JSON.stringify(values.host)}`,
+    "give --tls-cert-file and --tls-key-file; or --allow-plain-http, if something before it speaks TLS or the network is yours alone",
+  );
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
+}

@@ -1,0 +1,313 @@
+/** Every setting of `sluice serve`. docs/configuration.md lists the same, and a test holds the two together. */
+import { integerWithin, oneOf, type Reading, spanWithin } from "../plan/readings.ts";
+import { type Setting, suggestion } from "./setting.ts";
+
+type Row<T> = Omit<Setting<T>, "initial" | "hint"> & { readonly hint: string | Setting["hint"] };
+
+/** A row whose default is read like any other value. */
+function setting<T>(row: Row<T>): Setting<T> {
+  const initial = row.read(row.initialText);
+  if (initial === undefined) throw new Error(`the default of ${row.path} is not allowed`);
+  return filled(row, initial);
+}
+
+/** A row that may be left out. */
+function optional<T>(row: Omit<Row<T>, "initialText">, initialText = "none"): Setting<T | null> {
+  return filled<T | null>({ ...row, initialText }, null);
+}
+
+function filled<T>({ hint, ...row }: Row<T>, initial: T): Setting<T> {
+  return { ...row, initial, hint: typeof hint === "string" ? () => hint : hint };
+}
+
+const DAY_MS = 86_400_000;
+const KIB = 1_024;
+const LEVELS = ["debug", "info", "warn", "error"] as const;
+
+/** A text of visible characters, without blanks at its ends. */
+function textWithin(low: number, high: number): Reading<string> {
+  return (value) => {
+    if (typeof value !== "string" || value.trim() !== value || /\p{Cc}/u.test(value)) return undefined;
+    const { length } = [...value];
+    return length >= low && length <= high ? value : undefined;
+  };
+}
+
+function urlOf(...protocols: string[]): Reading<string> {
+  return (value) => {
+    if (typeof value !== "string" || !URL.canParse(value)) return undefined;
+    const { protocol, hostname, pathname, search } = new URL(value);
+    if (!protocols.includes(protocol) || search !== "") return undefined;
+    if (protocol === "sqlite:") return hostname === "" && pathname !== "" ? value : undefined;
+    const isWhole = hostname !== "" && (protocol.startsWith("redis") || pathname.length > 1);
+    return isWhole ? value : undefined;
+  };
+}
+
+/** 0 and 1 are what environments have for it. */
+const isOn: Reading<boolean> = (value) => {
+  if (typeof value === "boolean") return value;
+  if (value === "true" || value === "1") return true;
+  return value === "false" || value === "0" ? false : undefined;
+};
+
+/** Commas between, or a list in a file. */
+const listOf: Reading<readonly string[]> = (value) => {
+  const items: unknown[] = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
+  const names = items.map((one) => (typeof one === "string" ? one.trim() : ""));
+  return names.length > 0 && names.every((name) => /^[^\s,/]{1,253}$/.test(name)) ? names : undefined;
+};
+
+/** Bytes: a number of them, or with KiB or MiB. */
+function bytesWithin(low: number, high: number): Reading<number> {
+  const plain = integerWithin(low, high);
+  return (value) => {
+    const [, count, unit] = typeof value === "string" ? (/^(\d+)(KiB|MiB)$/.exec(value) ?? []) : [];
+    return plain(count === undefined ? value : Number(count) * (unit === "KiB" ? KIB : KIB * KIB));
+  };
+}
+
+const ROOT_KEY = /^[\x21-\x7e]{8,512}$/;
+
+export const SETTINGS = {
+  host: setting({
+    path: "host",
+    value: "<address>",
+    help: "the address to listen on; another than loopback needs TLS or --allow-plain-http",
+    rule: "an address or a name of this machine",
+    read: textWithin(1, 253),
+    initialText: "127.0.0.1",
+    hint: "127.0.0.1 is this machine alone, 0.0.0.0 every network it is in",
+  }),
+  port: setting({
+    path: "port",
+    value: "<n>",
+    help: "the port to listen on; 0 takes any free one, and prints it",
+    rule: "an integer from 0 to 65535",
+    read: integerWithin(0, 65_535),
+    initialText: "8080",
+    hint: (value) =>
+      /^tcp:/.test(String(value))
+        ? "Kubernetes sets this for a Service named sluice: give the pod enableServiceLinks: false"
+        : "such as 8080",
+  }),
+  data: setting({
+    path: "data",
+    value: "<dir>",
+    help: "the folder of the embedded store; made if it is not there",
+    rule: "a folder",
+    read: textWithin(1, 4_096),
+    initialText: "sluice-data",
+    hint: "such as /var/lib/sluice",
+  }),
+  workers: setting({
+    path: "workers",
+    value: "<n>",
+    help: "processes that share the work, and one count",
+    rule: "an integer from 1 to 256",
+    read: integerWithin(1, 256),
+    initialText: "1",
+    hint: "one for each core is a good start",
+  }),
+  region: setting({
+    path: "region",
+    value: "<name>",
+    help: "the region that this server counts for; servers that share a Redis are one region",
+    rule: "1 to 64 characters",
+    read: textWithin(1, 64),
+    initialText: "default",
+    hint: "such as eu-west",
+  }),
+  redisUrl: optional<string>({
+    path: "redis.url",
+    value: "<url>",
+    help: "the Redis that the servers of this region share",
+    rule: "a URL redis:// or rediss:// with a host, without parameters",
+    read: urlOf("redis:", "rediss:"),
+    hint: "such as redis://user:password@redis.internal:6379/0",
+    secret: "url",
+  }),
+  sqlUrl: optional<string>({
+    path: "sql.url",
+    value: "<url>",
+    help: "the database that all regions share: counts, namespaces, overrides and keys",
+    rule: "a URL mysql:// or postgres:// with a host and a database, or sqlite: with a path; without parameters",
+    read: urlOf("mysql:", "mariadb:", "postgres:", "postgresql:", "sqlite:"),
+    hint: "such as mysql://user:password@db.internal/sluice, or sqlite:/var/lib/sluice/shared.db",
+    secret: "url",
+  }),
+  redisCaFile: optional<string>({
+    path: "redis.caFile",
+    value: "<path>",
+    help: "the certificate authority, in PEM, to trust a rediss:// server by",
+    rule: "a file",
+    read: textWithin(1, 4_096),
+    hint: "such as /etc/sluice/redis-ca.pem",
+  }),
+  sqlTls: setting({
+    path: "sql.tls",
+    value: "",
+    help: "speak TLS to the database",
+    rule: "true or false",
+    read: isOn,
+    initialText: "false",
+    hint: "true or false",
+  }),
+  sqlCaFile: optional<string>({
+    path: "sql.caFile",
+    value: "<path>",
+    help: "the certificate authority, in PEM, to trust the database by; with sql.tls",
+    rule: "a file",
+    read: textWithin(1, 4_096),
+    hint: "such as /etc/sluice/sql-ca.pem",
+  }),
+  rootKey: optional<string>(
+    {
+      path: "rootKey",
+      value: "<key>",
+      help: "presets the first root key of workspace default",
+      rule: "8 to 512 visible ASCII characters without blanks",
+      read: (value) => (typeof value === "string" && ROOT_KEY.test(value) ? value : undefined),
+      hint: "such as the output of: openssl rand -hex 32",
+      secret: "token",
+    },
+    "made at the first start",
+  ),
+  tlsCertFile: optional<string>({
+    path: "tls.certFile",
+    value: "<path>",
+    help: "the certificate, with its chain, in PEM: speaks HTTPS",
+    rule: "a file",
+    read: textWithin(1, 4_096),
+    hint: "such as /etc/sluice/cert.pem",
+  }),
+  tlsKeyFile: optional<string>({
+    path: "tls.keyFile",
+    value: "<path>",
+    help: "the key of the certificate, in PEM",
+    rule: "a file",
+    read: textWithin(1, 4_096),
+    hint: "such as /etc/sluice/key.pem",
+  }),
+  allowPlainHttp: setting({
+    path: "allowPlainHttp",
+    value: "",
+    help: "listen beyond loopback without TLS: keys can then be read on the way, unless something before it speaks TLS",
+    rule: "true or false",
+    read: isOn,
+    initialText: "false",
+    hint: "true or false",
+  }),
+  hosts: optional<readonly string[]>(
+    {
+      path: "http.hosts",
+      value: "<names>",
+      help: "the names that requests may call this server by (their Host), with commas between",
+      rule: "a list of names, with commas between",
+      read: listOf,
+      hint: "such as limits.example.com,10.0.0.7",
+    },
+    "any",
+  ),
+  bodyMax: setting({
+    path: "http.bodyMax",
+    value: "<size>",
+    help: "the largest body of a request",
+    rule: "from 1KiB to 64MiB",
+    read: bytesWithin(KIB, 64 * KIB * KIB),
+    initialText: "1MiB",
+    hint: "bytes, or a number with KiB or MiB",
+  }),
+  connectionsMax: setting({
+    path: "http.connectionsMax",
+    value: "<n>",
+    help: "connections that a worker holds at once",
+    rule: "an integer from 1 to 1000000",
+    read: integerWithin(1, 1_000_000),
+    initialText: "10000",
+    hint: "such as 10000",
+  }),
+  requestTimeout: setting({
+    path: "http.requestTimeout",
+    value: "<time>",
+    help: "within this a request must be here whole",
+    rule: "from 1s to 5m",
+    read: spanWithin(1_000, 300_000),
+    initialText: "10s",
+    hint: 'milliseconds, or a number with a unit: "10s", "1m"',
+  }),
+  quotaLimit: optional<number>(
+    {
+      path: "quota.limit",
+      value: "<n>",
+      help: "requests that a workspace may make in a window, where it has no quota of its own",
+      rule: "an integer from 1 to 1099511627776",
+      read: integerWithin(1, 2 ** 40),
+      hint: "such as 10000",
+    },
+    "any number",
+  ),
+  quotaDuration: setting({
+    path: "quota.duration",
+    value: "<time>",
+    help: "the window of quota.limit",
+    rule: "from 1s to 30d",
+    read: spanWithin(1_000, 30 * DAY_MS),
+    initialText: "10s",
+    hint: 'milliseconds, or a number with a unit: "10s", "1m"',
+  }),
+  cells: setting({
+    path: "cells",
+    value: "<n>",
+    help: "keys that a worker holds at most, of about 350 bytes each",
+    rule: "an integer from 1 to 16000000",
+    read: integerWithin(1, 16_000_000),
+    initialText: "1048576",
+    hint: "such as 1048576",
+  }),
+  opsHost: setting({
+    path: "ops.host",
+    value: "<address>",
+    help: "the address for health and readiness; whoever reaches it may read them",
+    rule: "an address or a name of this machine",
+    read: textWithin(1, 253),
+    initialText: "127.0.0.1",
+    hint: "127.0.0.1 is this machine alone",
+  }),
+  opsPort: optional<number>(
+    {
+      path: "ops.port",
+      value: "<n>",
+      help: "the port for health and readiness; 0 takes any free one, and logs it",
+      rule: "an integer from 0 to 65535",
+      read: integerWithin(0, 65_535),
+      hint: "such as 9080",
+    },
+    "9080, or any free one if that is taken or --port is 0",
+  ),
+  shutdownTimeout: setting({
+    path: "shutdownTimeout",
+    value: "<time>",
+    help: "how long a stop may take: half for requests under way, half for replaying what is left",
+    rule: "from 1s to 2m",
+    read: spanWithin(1_000, 120_000),
+    initialText: "8s",
+    hint: "less than what your service manager waits before it kills: docker 10s, Kubernetes 30s, systemd 90s",
+  }),
+  logLevel: setting({
+    path: "log.level",
+    value: "<level>",
+    help: "the least that is logged, a line of JSON each, to standard error",
+    rule: `one of ${LEVELS.join(", ")}`,
+    read: oneOf(LEVELS),
+    initialText: "info",
+    hint: (value) => suggestion(String(value), LEVELS, `choose one of ${LEVELS.join(", ")}`),
+  }),
+} as const;
+
+export type SettingName = keyof typeof SETTINGS;
+export type SettingValues = {
+  readonly [Name in SettingName]: (typeof SETTINGS)[Name] extends Setting<infer T> ? T : never;
+};
+
+export const ALL_SETTINGS: readonly Setting[] = Object.values(SETTINGS);
