@@ -8,6 +8,7 @@ export interface Console {
   /** Progress: on a terminal one line that is rewritten, elsewhere a line each time. */
   readonly progress: (text: string, isLast: boolean) => void;
   readonly isTerminal: boolean;
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly nowMs: () => number;
   /** Calls back at the first Ctrl-C or termination, with the exit code that it asks for; the second ends the process. */
   readonly onStop: (callback: (exitCode: number) => void) => void;
@@ -25,6 +26,7 @@ export function systemConsole(): Console {
   };
   return {
     isTerminal,
+    environment: process.env,
     nowMs: () => performance.now(),
     out: (text) => {
       process.stdout.write(`${text}\n`);

@@ -1,29 +1,43 @@
 /**
  * The command line: one file a command beside this one, and one way to fail.
  *
- * Bad input ends with code 2 and an error that names the flag, the bounds and the value, and a hint; standard output stays
- * empty, so that a pipe never takes an error for a result.
+ * Bad input ends with code 2 and an error that names the flag, the bounds and the value, and a hint; what could not be done ends
+ * with 1. Standard output stays empty then, so that a pipe never takes an error for a result.
  */
 import { Command, CommanderError } from "commander";
 import manifest from "../../package.json" with { type: "json" };
+import { Failure } from "../failure.ts";
 import { InputError } from "../input-error.ts";
-import { FIELDS } from "../plan/fields.ts";
+import { configCommand } from "./config.ts";
 import type { Console } from "./console.ts";
+import { EXIT } from "./exit-codes.ts";
+import { inspectCommand, limitCommand } from "./limit.ts";
+import { namespacesCommand } from "./namespaces.ts";
+import { overridesCommand } from "./overrides.ts";
+import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
-
-const INPUT_CODE = 2;
 
 /** Runs one command line, without the name of the program; answers the exit code. */
 export async function runProgram(args: readonly string[], console: Console): Promise<number> {
-  let exitCode = 0;
+  let exitCode: number = EXIT.ok;
   const exit = (code: number) => {
     exitCode = code;
   };
   const program = new Command("sluice")
     .description("Sluice, a distributed rate limiter: its command line.")
     .version(manifest.version);
-  program.addCommand(simulateCommand(console, exit));
-  for (const command of [program, ...program.commands]) {
+  for (const command of [
+    serveCommand(console, exit),
+    configCommand(console),
+    limitCommand(console, exit),
+    inspectCommand(console),
+    overridesCommand(console),
+    namespacesCommand(console),
+    simulateCommand(console, exit),
+  ]) {
+    program.addCommand(command);
+  }
+  for (const command of [program, ...commandsBelow(program)]) {
     command
       .exitOverride()
       .showSuggestionAfterError()
@@ -33,36 +47,48 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    const { message, hint } = inputErrorOf(error, program);
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
+    const { message, hint } = error instanceof Failure ? error : inputErrorOf(error, commandOf(program, args));
     console.notice(`error: ${message}`);
     console.notice(`hint: ${hint}`);
-    return INPUT_CODE;
+    return error instanceof Failure ? EXIT.failed : EXIT.input;
   }
 }
 
+function commandsBelow(command: Command): Command[] {
+  return command.commands.flatMap((one) => [one, ...commandsBelow(one)]);
+}
+
+/** The command that these words name, as far as they do. */
+function commandOf(program: Command, args: readonly string[]): Command {
+  const [name, ...rest] = args;
+  const named = program.commands.find((one) => one.name() === name);
+  return named === undefined ? program : commandOf(named, rest);
+}
+
 /** What commander refuses, in the form that all bad input has. Anything else is not the user's doing, and goes on. */
-function inputErrorOf(error: unknown, program: Command): InputError {
+function inputErrorOf(error: unknown, command: Command): InputError {
   if (error instanceof InputError) return error;
   if (!(error instanceof CommanderError)) throw error;
   const [message = "", ...more] = error.message.replace(/^error: /, "").split("\n");
   const suggestion = more.join(" ").replace(/^\(|\)$/g, "");
-  if (error.code === "commander.optionMissingArgument") {
-    const field = FIELDS.find(({ name }) => message.includes(`--${name} `));
-    const rule = field === undefined ? "followed by a value" : field.rule;
-    const flag = /--[a-z-]+/.exec(message)?.[0] ?? "the flag";
-    return InputError.of({
-      field: flag,
-      rule,
-      value: undefined,
-      hint: field?.hint(undefined) ?? `write ${flag} VALUE`,
-    });
-  }
+  if (error.code === "commander.optionMissingArgument") return missingValue(message, command);
   if (error.code === "commander.help") {
-    return new InputError(
-      "a command is missing",
-      `commands are ${program.commands.map((one) => one.name()).join(", ")}`,
-    );
+    const names = command.commands.map((one) => one.name()).join(", ");
+    return new InputError("a command is missing", `commands are ${names}`);
   }
-  return new InputError(message, suggestion === "" ? "sluice simulate --help shows every flag" : suggestion);
+  return new InputError(message, suggestion === "" ? `${pathOf(command)} --help shows every flag` : suggestion);
+}
+
+/** `sluice config check`. */
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+/** A flag says in its help, in brackets, what its value must be. */
+function missingValue(message: string, command: Command): InputError {
+  const flag = /--[a-z-]+/.exec(message)?.[0] ?? "the flag";
+  const help = command.options.find(({ long }) => long === flag)?.description ?? "";
+  const rule = / \((.+?)(; default .*)?\)$/.exec(help)?.[1] ?? "followed by a value";
+  return InputError.of({ field: flag, rule, value: undefined, hint: `write ${flag} VALUE` });
 }

@@ -1,0 +1,86 @@
+/** Asks a running server, as any other client would; what it refuses becomes an error in a user's words. */
+import { Failure } from "../failure.ts";
+import { InputError } from "../input-error.ts";
+
+const TIMEOUT_MS = 10_000;
+const PAGE = 100;
+
+interface Reply {
+  readonly data?: unknown;
+  readonly pagination?: { readonly hasMore: boolean; readonly cursor?: string };
+  readonly error?: {
+    readonly title: string;
+    readonly detail: string;
+    readonly errors?: readonly { readonly location: string; readonly message: string; readonly fix?: string }[];
+  };
+}
+
+export class ApiClient {
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(url: string, key: string) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  async ask<Data>(operation: string, body: object): Promise<Data> {
+    return (await this.#ask(operation, body)).data as Data;
+  }
+
+  /** All pages of a list. */
+  async askAll<Data>(operation: string, body: object): Promise<Data[]> {
+    const all: Data[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.#ask(operation, { ...body, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+      all.push(...(page.data as Data[]));
+      cursor = page.pagination?.hasMore === true ? page.pagination.cursor : undefined;
+    } while (cursor !== undefined);
+    return all;
+  }
+
+  async #ask(operation: string, body: object): Promise<Reply> {
+    const answer = await this.#post(`${this.#url}/v2/ratelimit.${operation}`, JSON.stringify(body));
+    const reply = (await answer.json().catch(() => ({}))) as Reply;
+    if (answer.ok && reply.data !== undefined) return reply;
+    throw this.#errorOf(answer.status, reply);
+  }
+
+  async #post(url: string, body: string): Promise<Response> {
+    const headers = { authorization: `Bearer ${this.#key}`, "content-type": "application/json" };
+    try {
+      // A server that sends elsewhere is not the one that was named, and the key is not for it.
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      return await fetch(url, { method: "POST", headers, body, redirect: "error", signal });
+    } catch (error) {
+      const { cause, message } = error as Error & { readonly cause?: NodeJS.ErrnoException };
+      const why = cause?.code ?? cause?.message ?? message;
+      throw new Failure(
+        `no answer from ${this.#url} (${why})`,
+        "start one with: sluice serve; or name it: --url, SLUICE_URL",
+      );
+    }
+  }
+
+  #errorOf(status: number, { error }: Reply): Error {
+    if (error === undefined) {
+      const hint = "is that the address of Sluice, and not of its health listener or of something else?";
+      return new Failure(`${this.#url} answered ${status}, and not as Sluice does`, hint);
+    }
+    const [first] = error.errors ?? [];
+    if (first !== undefined) return new InputError(`${first.location} ${first.message}`, first.fix ?? error.detail);
+    return new Failure(`${error.title}: ${error.detail} (${status})`, HINTS[status] ?? "the server's log says more");
+  }
+}
+
+const HINTS: Readonly<Record<number, string>> = {
+  400: "SLUICE_ROOT_KEY or --key-file holds the key",
+  401: "SLUICE_ROOT_KEY or --key-file must hold a key of this server; sluice keys create makes one",
+  403: "use a key with that permission",
+  404: "sluice namespaces list shows what there is",
+  409: "rename or delete the other one first",
+  410: "sluice namespaces restore brings it back",
+  429: "the workspace has used its quota: try again later",
+  503: "try again in a moment",
+};

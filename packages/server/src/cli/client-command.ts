@@ -1,0 +1,117 @@
+/** What the commands have in common that ask a running server. */
+import { Command } from "commander";
+import { readSecretFile } from "../config/given.ts";
+import { SETTINGS } from "../config/settings-table.ts";
+import { InputError, shown } from "../input-error.ts";
+import type { Reading } from "../plan/readings.ts";
+import { ApiClient } from "./api-client.ts";
+import type { Console } from "./console.ts";
+
+const URL_DEFAULT = `http://127.0.0.1:${SETTINGS.port.initialText}`;
+
+export interface ClientCommand {
+  readonly name: string;
+  readonly description: string;
+  /** Such as `<namespace>`. */
+  readonly args: readonly string[];
+  readonly flags?: readonly Flag[];
+  /** What to print: as JSON if asked, else as text. */
+  readonly run: (client: ApiClient, given: Given) => Promise<Outcome>;
+}
+
+export interface Outcome {
+  readonly json: unknown;
+  readonly text: string;
+}
+
+export interface Flag {
+  readonly name: string;
+  /** `<n>`; empty for one that stands alone. */
+  readonly value: string;
+  readonly help: string;
+  readonly rule: string;
+  readonly read: Reading<unknown>;
+  readonly isNeeded?: boolean;
+}
+
+export interface Given {
+  /** The words after the command, in order. */
+  readonly args: readonly string[];
+  /** Flags that were given, read. */
+  readonly flags: Readonly<Record<string, unknown>>;
+}
+
+export function clientCommand(console: Console, { name, description, args, flags = [], run }: ClientCommand): Command {
+  const command = new Command(name).description(description);
+  for (const arg of args) command.argument(arg);
+  for (const flag of flags) {
+    const isNeeded = flag.isNeeded === true ? ", needed" : "";
+    command.option(`--${flag.name} ${flag.value}`.trim(), `${flag.help} (${flag.rule}${isNeeded})`);
+  }
+  return command
+    .option("--url <url>", `the server (default ${URL_DEFAULT}, or SLUICE_URL)`)
+    .option("--key-file <path>", "a file that holds the key (else SLUICE_ROOT_KEY, or SLUICE_ROOT_KEY_FILE names one)")
+    .option("--json", "print as JSON")
+    .action(async (...words: unknown[]) => {
+      const options = command.opts();
+      const given = { args: words.slice(0, args.length) as string[], flags: readFlags(flags, options) };
+      const { json, text } = await run(clientOf(options, console), given);
+      console.out(options["json"] === true ? JSON.stringify(json, null, 2) : text);
+    });
+}
+
+function readFlags(flags: readonly Flag[], options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const { name, rule, read, isNeeded } of flags) {
+    const value = options[name];
+    if (value === undefined) {
+      if (isNeeded !== true) continue;
+      throw new InputError(`--${name} is missing: it must be ${rule}`, `write --${name} VALUE`);
+    }
+    values[name] = read(value);
+    if (values[name] === undefined) {
+      throw InputError.of({ field: `--${name}`, rule, value, hint: "--help shows every flag" });
+    }
+  }
+  return values;
+}
+
+function clientOf(options: Readonly<Record<string, unknown>>, { environment }: Console): ApiClient {
+  const [url, called] =
+    options["url"] === undefined ? [environment["SLUICE_URL"], "SLUICE_URL"] : [options["url"], "--url"];
+  return new ApiClient(
+    checkedUrl(url === undefined || url === "" ? URL_DEFAULT : String(url), called),
+    keyOf(options, environment),
+  );
+}
+
+function checkedUrl(url: string, called: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  const isPlain =
+    parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.search === "";
+  if (!isPlain) {
+    throw new InputError(
+      `${called} must be a URL http:// or https:// without a user; got ${shown(url)}`,
+      `such as ${URL_DEFAULT}`,
+    );
+  }
+  return url.replace(/\/+$/, "");
+}
+
+function keyOf(options: Readonly<Record<string, unknown>>, environment: Console["environment"]): string {
+  const files = { "--key-file": options["keyFile"], SLUICE_ROOT_KEY_FILE: environment["SLUICE_ROOT_KEY_FILE"] };
+  const preset = environment["SLUICE_ROOT_KEY"];
+  if (files["--key-file"] === undefined && preset !== undefined && preset !== "")
+    return checkedKey(preset, "SLUICE_ROOT_KEY");
+  for (const [called, path] of Object.entries(files)) {
+    if (path !== undefined && path !== "") return checkedKey(readSecretFile(path, called), called);
+  }
+  throw new InputError("a key is missing", "set SLUICE_ROOT_KEY, or name a file that holds it: --key-file PATH");
+}
+
+/** Shown by no error. */
+function checkedKey(key: string, called: string): string {
+  const { read, rule, hint } = SETTINGS.rootKey;
+  if (read(key) !== undefined) return key;
+  throw new InputError(`${called} must be ${rule}; got ${key.length} characters, not shown here`, hint(key));
+}

@@ -1,0 +1,81 @@
+/** `sluice namespaces`: those of a running server. */
+import { Command } from "commander";
+import type { NamespaceData } from "../http/schemas.ts";
+import { oneOf } from "../plan/readings.ts";
+import { clientCommand, type Flag, type Outcome } from "./client-command.ts";
+import type { Console } from "./console.ts";
+import { SHADOW } from "./rule-flags.ts";
+import { tableOf } from "./text-table.ts";
+
+const DELETED: Flag = {
+  name: "deleted",
+  value: "",
+  help: "deleted ones, too",
+  rule: "stands alone",
+  read: (value) => value === true,
+};
+
+const onOff = oneOf(["on", "off"]);
+/** Here both ways are meant. */
+const SHADOW_ON_OFF: Flag = {
+  ...SHADOW,
+  value: "<on|off>",
+  rule: "on or off",
+  read: (value) => (onOff(value) === undefined ? undefined : value === "on"),
+  isNeeded: true,
+};
+
+export function namespacesCommand(console: Console): Command {
+  const list = clientCommand(console, {
+    name: "list",
+    description: "List the namespaces.",
+    args: [],
+    flags: [DELETED],
+    run: async (client, { flags }) => {
+      const data = await client.askAll<NamespaceData>("listNamespaces", flags);
+      return { json: data, text: data.length === 0 ? "no namespaces" : textOf(data) };
+    },
+  });
+  const create = clientCommand(console, {
+    name: "create",
+    description: "Make a namespace; the name of a deleted one can be used again, and starts from zero.",
+    args: ["<name>"],
+    flags: [SHADOW],
+    run: async (client, { args: [name], flags }) => outcomeOf(await client.ask("createNamespace", { name, ...flags })),
+  });
+  const update = clientCommand(console, {
+    name: "update",
+    description: "Let a namespace only watch, and never deny; or deny again.",
+    args: ["<namespace>"],
+    flags: [SHADOW_ON_OFF],
+    run: async (client, { args: [namespace], flags }) =>
+      outcomeOf(await client.ask("updateNamespace", { namespace, ...flags })),
+  });
+  const remove = clientCommand(console, {
+    name: "delete",
+    description: "Delete a namespace: asking for it answers 410 from then on. It can be restored.",
+    args: ["<namespace>"],
+    run: async (client, { args: [namespace] }) => outcomeOf(await client.ask("deleteNamespace", { namespace })),
+  });
+  const restore = clientCommand(console, {
+    name: "restore",
+    description: "Restore a deleted namespace, with its overrides.",
+    args: ["<namespace>"],
+    run: async (client, { args: [namespace] }) => outcomeOf(await client.ask("restoreNamespace", { namespace })),
+  });
+  const command = new Command("namespaces").description("The namespaces of a server.");
+  for (const one of [list, create, update, remove, restore]) command.addCommand(one);
+  return command;
+}
+
+function outcomeOf(data: NamespaceData): Outcome {
+  return { json: data, text: textOf([data]) };
+}
+
+function textOf(namespaces: readonly NamespaceData[]): string {
+  const time = (ms: number | undefined) => (ms === undefined ? "" : new Date(ms).toISOString());
+  return tableOf(
+    ["name", "id", "shadow", "created", "deleted"],
+    namespaces.map((one) => [one.name, one.namespaceId, String(one.shadow), time(one.createdAt), time(one.deletedAt)]),
+  );
+}

@@ -1,0 +1,46 @@
+/** The flags that say what is limited, and how: the same in every command that asks a server. */
+import { integerWithin, spanWithin } from "../plan/readings.ts";
+import type { Flag } from "./client-command.ts";
+
+const COUNT_MAX = 2 ** 40;
+const DURATION_MAX_MS = 2_592_000_000;
+const span = spanWithin(1_000, DURATION_MAX_MS);
+
+export const LIMIT: Flag = {
+  name: "limit",
+  value: "<n>",
+  help: "what fits in one window",
+  rule: `an integer from 0 to ${COUNT_MAX}`,
+  read: integerWithin(0, COUNT_MAX),
+};
+
+export const DURATION: Flag = {
+  name: "duration",
+  value: "<time>",
+  help: "the window: milliseconds, or with a unit: 10s, 5m, 1h, 1d",
+  rule: "from 1s to 30d",
+  read: (value) => {
+    const ms = span(value);
+    return Number.isInteger(ms) ? ms : undefined;
+  },
+};
+
+export const COST: Flag = {
+  name: "cost",
+  value: "<n>",
+  help: "what this request costs; 0 asks and takes nothing",
+  rule: `an integer from 0 to ${COUNT_MAX}`,
+  read: integerWithin(0, COUNT_MAX),
+};
+
+export const SHADOW: Flag = {
+  name: "shadow",
+  value: "",
+  help: "count and report, and never deny",
+  rule: "stands alone",
+  read: (value) => value === true,
+};
+
+export function needed(flag: Flag): Flag {
+  return { ...flag, isNeeded: true };
+}

@@ -1,0 +1,36 @@
+/** `sluice serve`: runs the server until it is told to stop. */
+import cluster from "node:cluster";
+import { Command } from "commander";
+import { loadSettings } from "../config/load-settings.ts";
+import { isClean, type StopReport } from "../serve/service.ts";
+import type { Console } from "./console.ts";
+import { EXIT } from "./exit-codes.ts";
+import { addSettingOptions } from "./setting-options.ts";
+
+const DESCRIPTION =
+  "Run the server. Settings come from a file, the environment (SLUICE_…) and flags; flags win. With none it listens on loopback, " +
+  "keeps namespaces, overrides and keys in a folder, and prints a key and a line to try.";
+
+export function serveCommand(console: Console, exit: (code: number) => void): Command {
+  return addSettingOptions(new Command("serve").description(DESCRIPTION)).action(
+    async (options: Record<string, unknown>) => {
+      // Loaded here, because the other commands need no server. A worker's settings come from its parent.
+      if (cluster.isWorker) return exit(await (await import("../serve/worker.ts")).runWorker(process));
+      const { serve } = await import("../serve/serve.ts");
+      const report = await serve(loadSettings(options, console.environment).settings, console);
+      if (isClean(report)) return exit(EXIT.ok);
+      console.notice(`error: ${lossOf(report)}`);
+      console.notice("hint: the log says what was away; a longer --shutdown-timeout gives it more time to come back");
+      return exit(EXIT.lost);
+    },
+  );
+}
+
+function lossOf({ lost, cut, silent }: StopReport): string {
+  const parts = [
+    lost > 0 ? `${lost} of the accepted cost did not reach the origin` : "",
+    cut > 0 ? `${cut} connections were cut in mid-request` : "",
+    silent > 0 ? `${silent} workers ended without a word` : "",
+  ];
+  return `stopped, and not all is well: ${parts.filter((part) => part !== "").join("; ")}`;
+}

@@ -1,0 +1,23 @@
+/** The settings of a server as flags of a command. */
+import type { Command } from "commander";
+import { FILE_SUFFIX, flagOf, type Setting } from "../config/setting.ts";
+import { ALL_SETTINGS } from "../config/settings-table.ts";
+
+/** Of a token only the file that holds it has a flag that works; the other one is there to say so. */
+export function addSettingOptions(command: Command): Command {
+  for (const setting of ALL_SETTINGS) {
+    const { path, value, help, rule, initialText, secret } = setting;
+    const described = `${help} (${rule}; default ${initialText})`;
+    const option = command.createOption(`${flagOf(path)} ${value}`.trim(), described);
+    command.addOption(secret === "token" ? option.hideHelp() : option);
+    if (secret !== undefined)
+      command.addOption(command.createOption(`${flagOf(path + FILE_SUFFIX)} <path>`, fileHelp(setting)));
+  }
+  return command.option("--file <path>", "a configuration in YAML; the environment and flags win over it");
+}
+
+function fileHelp({ path, secret, help }: Setting): string {
+  return secret === "token"
+    ? `a file that holds it: ${help}`
+    : `a file that holds ${flagOf(path)}: for one with a password`;
+}

@@ -1,0 +1,60 @@
+/**
+ * Ends an HTTP server so that nobody who speaks to it is cut off: no new connections; every answer from now on ends its connection;
+ * idle connections have a moment to be used once more, because a request may be on its way; then they are closed.
+ *
+ * A server that closes its idle connections at once resets the request that is just arriving, and its client cannot know whether
+ * it was counted.
+ */
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
+import { Server as NetServer, type Socket } from "node:net";
+
+/** Longer than a request needs to arrive, shorter than anyone minds. */
+const LINGER_MS = 500;
+const ASK_AGAIN_MS = 20;
+
+export class Drain {
+  readonly #server: HttpServer;
+  readonly #sockets = new Set<Socket>();
+
+  /** Before it listens. */
+  constructor(server: HttpServer) {
+    this.#server = server;
+    server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  /** Resolves with how many connections had to be cut at the deadline. */
+  async run(deadlineMs: number): Promise<number> {
+    const beganMs = performance.now();
+    this.#server.prependListener("request", tellToGo);
+    // Not the HTTP server's own close, which closes idle connections at once.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+    while (this.#sockets.size > 0) {
+      const pastMs = performance.now() - beganMs;
+      if (pastMs > deadlineMs) return this.#cut(closed);
+      if (pastMs > LINGER_MS) this.#closeIdle();
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    }
+    await closed;
+    return 0;
+  }
+
+  #closeIdle(): void {
+    this.#server.closeIdleConnections();
+    // Node does not call a connection idle that was opened and never used.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  async #cut(closed: Promise<void>): Promise<number> {
+    const { size } = this.#sockets;
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+    return size;
+  }
+}
+
+function tellToGo(_request: IncomingMessage, response: ServerResponse): void {
+  response.setHeader("connection", "close");
+}

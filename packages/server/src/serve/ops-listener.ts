@@ -1,0 +1,70 @@
+/**
+ * The listener of its own for those who run the server: `/health`, and `/ready` with every layer's state and reason.
+ *
+ * Apart from the API, so that a firewall can keep them apart, and so that it answers when the API's connections are used up.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Failure } from "../failure.ts";
+import { listen } from "./listening.ts";
+import type { Readiness } from "./readiness.ts";
+
+export interface OpsListener {
+  readonly port: number;
+  close(): void;
+}
+
+export interface OpsOptions {
+  readonly host: string;
+  /** Null: the usual one, or any free one if that is taken. */
+  readonly port: number | null;
+  readonly readiness: () => Promise<Readiness>;
+}
+
+export const OPS_PORT_USUAL = 9_080;
+const REQUEST_TIMEOUT_MS = 5_000;
+const CONNECTIONS_MAX = 100;
+
+export async function startOps({ host, port, readiness }: OpsOptions): Promise<OpsListener> {
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    answer(request, readiness).then(
+      ([status, body]) => send(response, status, body),
+      () => send(response, 500, { error: "this should not have happened" }),
+    );
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  const taken = await listenSomewhere(server, host, port);
+  return {
+    port: taken,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function listenSomewhere(server: Server, host: string, port: number | null): Promise<number> {
+  if (port !== null) return listen(server, { host, port });
+  try {
+    return await listen(server, { host, port: OPS_PORT_USUAL });
+  } catch (error) {
+    // Another server on this machine has it, most likely. Nobody asked for this one.
+    if (error instanceof Failure) return listen(server, { host, port: 0 });
+    throw error;
+  }
+}
+
+async function answer(request: IncomingMessage, readiness: () => Promise<Readiness>): Promise<[number, object]> {
+  const path = (request.url ?? "").split("?", 1)[0];
+  const isKnown = path === "/health" || path === "/ready";
+  if (!isKnown) return [404, { error: "there are /health and /ready" }];
+  if (request.method !== "GET" && request.method !== "HEAD") return [405, { error: "ask by GET" }];
+  if (path === "/health") return [200, { status: "alive" }];
+  const state = await readiness();
+  return [state.ready ? 200 : 503, state];
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  const headers = { "content-type": "application/json", "cache-control": "no-store" };
+  response.writeHead(status, status === 405 ? { ...headers, allow: "GET, HEAD" } : headers);
+  response.end(`${JSON.stringify(body)}\n`);
+}

@@ -1,0 +1,127 @@
+/**
+ * Several workers behind one port, and their parent: it starts them, replaces those that die, and where there is no Redis holds the
+ * counts that they share.
+ *
+ * The parent answers no request itself. A worker that dies loses what it had not replayed yet, and the others go on.
+ */
+import cluster from "node:cluster";
+import { originHost } from "sluice";
+import type { ServerSettings } from "../config/settings.ts";
+import type { Failure } from "../failure.ts";
+import { Admin } from "./admin.ts";
+import type { Log } from "./log.ts";
+import type { LayerState, Readiness } from "./readiness.ts";
+import { type Service, type StopReport, sumOf } from "./service.ts";
+import { WorkerLink } from "./worker-link.ts";
+
+const REPLACE_AFTER_MS = 100;
+const REPLACE_AFTER_MAX_MS = 10_000;
+/** A worker that lived this long did not die of how it was started. */
+const LIVED_MS = 10_000;
+/** What a stop may take longer than it is told to. */
+const STOP_MORE_MS = 2_000;
+
+export async function startParent(settings: ServerSettings, log: Log): Promise<Service> {
+  const parent = new ParentProcess(settings, await Admin.open(settings, log), log);
+  try {
+    await parent.start();
+    return parent;
+  } catch (error) {
+    await parent.stop();
+    throw error;
+  }
+}
+
+class ParentProcess implements Service {
+  readonly #settings: ServerSettings;
+  readonly #log: Log;
+  /** For the first root key; requests are the workers'. */
+  readonly #admin: Admin;
+  readonly #host = originHost();
+  /** By number: those that run. */
+  readonly #workers = new Map<number, WorkerLink>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #stopping: Promise<StopReport> | undefined;
+  port: number;
+
+  constructor(settings: ServerSettings, admin: Admin, log: Log) {
+    this.#settings = settings;
+    this.#log = log;
+    this.#admin = admin;
+    this.port = settings.port;
+    cluster.setupPrimary({ exec: process.argv[1]!, args: ["serve"] });
+  }
+
+  /** The first alone: it may have to choose the port that all of them share. */
+  async start(): Promise<void> {
+    this.port = await this.#fork(1).listening;
+    const others = Array.from({ length: this.#settings.workers - 1 }, (_, i) => this.#fork(i + 2).listening);
+    await Promise.all(others);
+  }
+
+  async ensureRootKey(): Promise<string | null> {
+    const key = await this.#admin.ensureRootKey();
+    await Promise.all([...this.#workers.values()].map((worker) => worker.refresh()));
+    return key;
+  }
+
+  async readiness(): Promise<Readiness> {
+    const answers = await Promise.all([...this.#workers.values()].map((worker) => worker.readiness()));
+    return worstOf(answers.filter((answer) => answer !== null));
+  }
+
+  stop(): Promise<StopReport> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<StopReport> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    const withinMs = this.#settings.shutdownTimeoutMs + STOP_MORE_MS;
+    const reports = await Promise.all([...this.#workers.values()].map((worker) => worker.stop(withinMs)));
+    await this.#admin.close();
+    return sumOf(reports);
+  }
+
+  #fork(number: number, deaths = 0): WorkerLink {
+    const worker = cluster.fork();
+    if (this.#settings.redisUrl === null) this.#host.serve(worker);
+    const link = new WorkerLink(worker, number, { ...this.#settings, port: this.port });
+    const bornMs = performance.now();
+    this.#workers.set(number, link);
+    link.listening.then(
+      () => this.#log.info("worker.started", { worker: number, workerPid: link.pid }),
+      (failure: Failure) => this.#log.warn("worker.not-started", { worker: number, reason: failure.message }),
+    );
+    void link.ended.then(() => {
+      this.#workers.delete(number);
+      if (this.#stopping === undefined) this.#replace(number, performance.now() - bornMs < LIVED_MS ? deaths : 0);
+    });
+    return link;
+  }
+
+  #replace(number: number, deaths: number): void {
+    const afterMs = Math.min(REPLACE_AFTER_MAX_MS, REPLACE_AFTER_MS * 2 ** deaths);
+    this.#log.warn("worker.died", { worker: number, replacedAfterMs: afterMs });
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#fork(number, deaths + 1);
+    }, afterMs);
+    this.#timers.add(timer);
+  }
+}
+
+const BAD: readonly LayerState["status"][] = ["away", "degraded", "absent", "ok"];
+
+/** As ready as all of those that run; of every layer the worst that one of them sees. */
+function worstOf(answers: readonly Readiness[]): Readiness {
+  const worst = (layer: keyof Readiness["layers"]): LayerState => {
+    const states = answers.map(({ layers }) => layers[layer]);
+    const status = BAD.find((bad) => states.some((state) => state.status === bad));
+    return states.find((state) => state.status === status) ?? { status: "away", reason: "no worker runs" };
+  };
+  return {
+    ready: answers.length > 0 && answers.every(({ ready }) => ready),
+    layers: { admin: worst("admin"), region: worst("region"), global: worst("global") },
+  };
+}

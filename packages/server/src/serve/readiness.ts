@@ -1,0 +1,70 @@
+/**
+ * Whether a server should be sent requests, and how each layer is.
+ *
+ * A server is ready once it has read the keys and namespaces: from then on it decides whatever else is away, as the layers promise.
+ * To call it unready because Redis is away would take every server of the region out of service at once, for a trouble that all of
+ * them can live with.
+ */
+import type { Stats } from "sluice";
+import type { Directory } from "../admin/directory.ts";
+
+export interface LayerState {
+  readonly status: "ok" | "degraded" | "away" | "absent";
+  readonly reason?: string;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly layers: {
+    /** Keys, namespaces, overrides. */
+    readonly admin: LayerState;
+    /** The origin: what the processes of the region share. */
+    readonly region: LayerState;
+    /** What the regions share. */
+    readonly global: LayerState;
+  };
+}
+
+/** The store is asked twice a second; ten silences are no accident. */
+const ADMIN_STALE_MS = 5_000;
+/** Imports come once a second. */
+const IMPORT_STALE_MS = 10_000;
+
+export function readinessOf(stats: Stats, directory: Directory, isStopping: boolean): Readiness {
+  const layers = { admin: adminOf(directory), region: regionOf(stats), global: globalOf(stats) };
+  return { ready: directory.isLoaded && !isStopping, layers };
+}
+
+function adminOf({ isLoaded, ageMs }: Directory): LayerState {
+  if (!isLoaded) return { status: "away", reason: "the store of keys and namespaces was not read yet" };
+  if (ageMs <= ADMIN_STALE_MS) return { status: "ok" };
+  return { status: "degraded", reason: `the store has not answered for ${seconds(ageMs)}: what it last told stands` };
+}
+
+function regionOf({ origin }: Stats): LayerState {
+  if (origin === null) return { status: "absent", reason: "no Redis: this server counts alone" };
+  const { breaker, store } = origin;
+  if (store !== null && !store.isConnected) return { status: "away", reason: failureOf(store.lastFailure) };
+  if (breaker === "closed") return { status: "ok" };
+  return { status: "degraded", reason: `most calls fail (${failureOf(store?.lastFailure)}): decided from memory` };
+}
+
+function globalOf({ global }: Stats): LayerState {
+  if (global === null) return { status: "absent", reason: "no SQL: this region counts alone" };
+  const { store, importAgeMs } = global;
+  if (importAgeMs > IMPORT_STALE_MS) {
+    const why = failureOf(store?.lastFailure);
+    return { status: "away", reason: `nothing heard of other regions for ${seconds(importAgeMs)} (${why})` };
+  }
+  if (store !== null && !store.isReady) return { status: "degraded", reason: "the tables were not found yet" };
+  return { status: "ok" };
+}
+
+/** The kind alone: a driver's own words may name users and hosts. */
+function failureOf(failure: { readonly kind: string } | null | undefined): string {
+  return failure == null ? "no answer yet" : failure.kind;
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
+}

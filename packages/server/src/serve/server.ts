@@ -1,0 +1,66 @@
+/**
+ * One server process, put together and taken apart: a limiter with its stores, the admin store with its directory, the HTTP API.
+ *
+ * It listens also while its stores are away. A stop answers what is under way, replays what is dirty, and says what was lost.
+ */
+import { Limiter } from "sluice";
+import type { ServerSettings } from "../config/settings.ts";
+import { createApi } from "../http/app.ts";
+import { SYSTEM } from "../system.ts";
+import { Admin } from "./admin.ts";
+import { Drain } from "./drain.ts";
+import { listen } from "./listening.ts";
+import type { Log } from "./log.ts";
+import { readinessOf } from "./readiness.ts";
+import type { Service, StopReport } from "./service.ts";
+import { countersOf, originOf } from "./stores.ts";
+
+export interface Server extends Service {
+  /** Reads the admin store now; a store that is away is no failure. */
+  refresh(): Promise<void>;
+}
+
+export async function startServer(settings: ServerSettings, log: Log): Promise<Server> {
+  const { region, cellsMax, shutdownTimeoutMs, host, port } = settings;
+  const halfMs = shutdownTimeoutMs / 2;
+  const admin = await Admin.open(settings, log);
+  const [origin, global] = [await originOf(settings, log), await countersOf(settings)];
+  const limiter = new Limiter({ region, cellsMax, origin, global, closeTimeoutMs: halfMs });
+  const { store, directory } = admin;
+  const api = createApi({ limiter, directory, store, log, settings: settings.api, wallMs: SYSTEM.clock.wallMs });
+  const drain = new Drain(api.server);
+  const refresh = () => directory.refresh().catch(() => {});
+  let isStopping = false;
+  const takeApart = async (cut: number): Promise<StopReport> => {
+    await api.close();
+    const { lost } = await limiter.close();
+    await admin.close();
+    return { lost, cut, silent: 0 };
+  };
+  const stopOnce = async (): Promise<StopReport> => {
+    isStopping = true;
+    return takeApart(await drain.run(halfMs));
+  };
+  let stopping: Promise<StopReport> | undefined;
+  try {
+    directory.start();
+    await api.ready();
+    return {
+      port: await listen(api.server, { host, port }),
+      refresh,
+      ensureRootKey: async () => {
+        const key = await admin.ensureRootKey();
+        await refresh();
+        return key;
+      },
+      readiness: async () => readinessOf(limiter.stats(), directory, isStopping),
+      stop: () => {
+        stopping ??= stopOnce();
+        return stopping;
+      },
+    };
+  } catch (error) {
+    await takeApart(0);
+    throw error;
+  }
+}

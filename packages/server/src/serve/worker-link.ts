@@ -1,0 +1,94 @@
+/** A parent's side of one worker: what it told, and what is asked of it. */
+import type { Worker } from "node:cluster";
+import type { ServerSettings } from "../config/settings.ts";
+import { Failure } from "../failure.ts";
+import type { Readiness } from "./readiness.ts";
+import type { StopReport } from "./service.ts";
+import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
+
+const ANSWER_WITHIN_MS = 1_000;
+
+export class WorkerLink {
+  readonly #worker: Worker;
+  readonly #waiting = new Set<(message: FromWorker | null) => void>();
+  /** The port it listens on; rejects if it cannot. */
+  readonly listening: Promise<number>;
+  /** Its report when it has ended, however that was. */
+  readonly ended: Promise<StopReport>;
+
+  constructor(worker: Worker, number: number, settings: ServerSettings) {
+    this.#worker = worker;
+    let report: StopReport = { lost: 0, cut: 0, silent: 1 };
+    let failure = new Failure(`worker ${number} ended before it listened`, "its last lines on standard error say why");
+    worker.on("message", (raw) => {
+      const message = messageOf<FromWorker>(raw);
+      if (message === undefined) return;
+      if (message.kind === "born") this.#tell({ kind: "settings", settings, number });
+      if (message.kind === "stopped") report = message.report;
+      if (message.kind === "failed") failure = new Failure(message.message, message.hint);
+      for (const hear of this.#waiting) hear(message);
+    });
+    this.ended = new Promise((resolve) => {
+      worker.once("exit", () => {
+        resolve(report);
+        for (const hear of this.#waiting) hear(null);
+      });
+    });
+    this.listening = this.#hear("listening", null).then((message) => {
+      if (message === null) throw failure;
+      return message.port;
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#worker.process.pid;
+  }
+
+  /** Null if it does not answer. */
+  async readiness(): Promise<Readiness | null> {
+    const answer = this.#hear("readiness", ANSWER_WITHIN_MS);
+    this.#tell({ kind: "readiness" });
+    return (await answer)?.readiness ?? null;
+  }
+
+  /** Resolves when it has read the admin store, or does not answer. */
+  async refresh(): Promise<void> {
+    const answer = this.#hear("refreshed", ANSWER_WITHIN_MS);
+    this.#tell({ kind: "refresh" });
+    await answer;
+  }
+
+  /** Resolves with its report; a worker that has not stopped by the deadline is killed. */
+  async stop(withinMs: number): Promise<StopReport> {
+    this.#tell({ kind: "stop" });
+    const kill = setTimeout(() => this.kill(), withinMs);
+    const report = await this.ended;
+    clearTimeout(kill);
+    return report;
+  }
+
+  kill(): void {
+    this.#worker.process.kill("SIGKILL");
+  }
+
+  #tell(message: FromParent): void {
+    if (this.#worker.isConnected()) this.#worker.send(marked(message));
+  }
+
+  /** The next message of that kind; null if the worker ends, or the time is over. */
+  #hear<Kind extends FromWorker["kind"]>(
+    kind: Kind,
+    withinMs: number | null,
+  ): Promise<Extract<FromWorker, { kind: Kind }> | null> {
+    return new Promise((resolve) => {
+      const settle = (message: FromWorker | null) => {
+        if (message !== null && message.kind !== kind) return;
+        clearTimeout(timer);
+        this.#waiting.delete(settle);
+        resolve(message as Extract<FromWorker, { kind: Kind }> | null);
+      };
+      const timer = withinMs === null ? undefined : setTimeout(() => settle(null), withinMs);
+      this.#waiting.add(settle);
+    });
+  }
+}

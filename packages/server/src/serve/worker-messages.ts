@@ -1,0 +1,33 @@
+/** What a parent and its workers tell each other, beside the counts (sluice's own originHost) on the same channel. */
+import type { ServerSettings } from "../config/settings.ts";
+import type { Readiness } from "./readiness.ts";
+import type { StopReport } from "./service.ts";
+
+/** Says whose message it is, and of which version of these. */
+const MARK = "sluice/worker/1";
+
+export type FromWorker =
+  | { readonly kind: "born" }
+  | { readonly kind: "listening"; readonly port: number }
+  /** It could not start. */
+  | { readonly kind: "failed"; readonly message: string; readonly hint: string }
+  | { readonly kind: "readiness"; readonly readiness: Readiness }
+  | { readonly kind: "refreshed" }
+  | { readonly kind: "stopped"; readonly report: StopReport };
+
+export type FromParent =
+  | { readonly kind: "settings"; readonly settings: ServerSettings; readonly number: number }
+  | { readonly kind: "readiness" }
+  /** The admin store has news: read it now. */
+  | { readonly kind: "refresh" }
+  | { readonly kind: "stop" };
+
+export function marked(message: FromWorker | FromParent): object {
+  return { mark: MARK, ...message };
+}
+
+/** The message, if it is one of these; both ends are of one release, so that its mark is proof enough. */
+export function messageOf<Message extends FromWorker | FromParent>(message: unknown): Message | undefined {
+  const isOurs = typeof message === "object" && message !== null && "mark" in message && message.mark === MARK;
+  return isOurs ? (message as unknown as Message) : undefined;
+}

@@ -1,0 +1,90 @@
+/**
+ * One of several workers: a server whose parent tells it what to do. It shares the parent's port, and the parent's memory as
+ * origin where there is no Redis.
+ *
+ * It ends with its parent: without one nobody would replace it, stop it or know of it.
+ */
+import { Failure } from "../failure.ts";
+import { createLog, type Log } from "./log.ts";
+import { type Server, startServer } from "./server.ts";
+import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
+
+/** Resolves with the exit code. */
+export async function runWorker(channel: NodeJS.Process): Promise<number> {
+  const parent = new Parent(channel);
+  parent.tell({ kind: "born" });
+  const told = await parent.settings;
+  if (told === null) return 1;
+  const log = createLog(told.settings.logLevel, { worker: told.number });
+  let server: Server;
+  try {
+    server = await startServer(told.settings, log);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    parent.tell({ kind: "failed", message: error.message, hint: error.hint });
+    return 1;
+  }
+  return obey(parent, server, log);
+}
+
+async function obey(parent: Parent, server: Server, log: Log): Promise<number> {
+  parent.onAsk("readiness", async () => parent.tell({ kind: "readiness", readiness: await server.readiness() }));
+  parent.onAsk("refresh", async () => {
+    await server.refresh();
+    parent.tell({ kind: "refreshed" });
+  });
+  parent.tell({ kind: "listening", port: server.port });
+  await parent.stop;
+  const report = await server.stop();
+  log.debug("worker.stopped", report);
+  await parent.tellLast({ kind: "stopped", report });
+  return 0;
+}
+
+class Parent {
+  readonly #channel: NodeJS.Process;
+  readonly #answers = new Map<FromParent["kind"], () => Promise<void>>();
+  /** Null if there is no parent any more. */
+  readonly settings: Promise<Extract<FromParent, { kind: "settings" }> | null>;
+  /** Resolves when it is time to stop. */
+  readonly stop: Promise<void>;
+
+  constructor(channel: NodeJS.Process) {
+    this.#channel = channel;
+    let settle: (message: Extract<FromParent, { kind: "settings" }> | null) => void;
+    this.settings = new Promise((resolve) => {
+      settle = resolve;
+    });
+    this.stop = new Promise((resolve) => {
+      channel.on("message", (raw) => {
+        const message = messageOf<FromParent>(raw);
+        if (message?.kind === "settings") settle(message);
+        if (message?.kind === "stop") resolve();
+        if (message !== undefined) void this.#answers.get(message.kind)?.();
+      });
+      channel.on("disconnect", () => {
+        settle(null);
+        resolve();
+      });
+      channel.on("SIGTERM", resolve);
+      // Ctrl-C reaches every process of a terminal: the parent sees to it.
+      channel.on("SIGINT", () => {});
+    });
+  }
+
+  onAsk(kind: "readiness" | "refresh", answer: () => Promise<void>): void {
+    this.#answers.set(kind, answer);
+  }
+
+  tell(message: FromWorker): void {
+    void this.tellLast(message);
+  }
+
+  /** Resolves when it is sent, or nobody is there to hear it. */
+  tellLast(message: FromWorker): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#channel.send === undefined || !this.#channel.connected) resolve();
+      else this.#channel.send(marked(message), undefined, undefined, () => resolve());
+    });
+  }
+}
