@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { OverrideMatch } from "./override-match.ts";
+import type { OverrideRecord } from "./records.ts";
+
+function override(identifier: string): OverrideRecord {
+  return {
+    id: `rlor_${identifier}`,
+    workspaceId: "default",
+    namespaceId: "rlns_1",
+    identifier,
+    limit: 1,
+    durationMs: 1_000,
+    isShadow: false,
+    updatedAtMs: 0,
+  };
+}
+
+function matchOf(texts: Iterable<string>): OverrideMatch {
+  const match = new OverrideMatch();
+  for (const text of texts) match.set(override(text));
+  return match;
+}
+
+const bestOf = (texts: Iterable<string>, identifier: string) => matchOf(texts).for(identifier)?.identifier;
+
+/** Whether a pattern matches, by trying every way, character by character. */
+function naiveMatches([first, ...rest]: readonly string[], text: readonly string[]): boolean {
+  if (first === undefined) return text.length === 0;
+  if (first !== "*") return text[0] === first && naiveMatches(rest, text.slice(1));
+  return naiveMatches(rest, text) || (text.length > 0 && naiveMatches([first, ...rest], text.slice(1)));
+}
+
+/** The rule, read out. */
+function naiveBest(texts: Iterable<string>, identifier: string): string | undefined {
+  const all = [...texts];
+  if (all.includes(identifier)) return identifier;
+  const literals = (text: string) => [...text].filter((one) => one !== "*").length;
+  const prefix = (text: string) => [...text].indexOf("*");
+  return all
+    .filter((text) => text.includes("*") && naiveMatches([...text], [...identifier]))
+    .sort((a, b) => literals(b) - literals(a) || prefix(b) - prefix(a) || (a < b ? -1 : 1))[0];
+}
+
+describe("override match", () => {
+  test("the exact one wins over any pattern", () => {
+    expect(bestOf(["user_*", "user_1", "*"], "user_1")).toBe("user_1");
+    expect(bestOf(["user_*", "user_1", "*"], "user_2")).toBe("user_*");
+  });
+
+  test("of patterns the most literal characters win, then the longer prefix, then the text that sorts first", () => {
+    expect(bestOf(["*", "a*", "ab*"], "abc")).toBe("ab*");
+    expect(bestOf(["*bc", "a*c", "ab*"], "abc")).toBe("ab*");
+    expect(bestOf(["*b*", "**b*"], "abc")).toBe("**b*");
+    // Counted in characters: one emoji is one, whatever UTF-16 makes of it.
+    expect(bestOf(["🙂*", "*ab"], "🙂ab")).toBe("*ab");
+  });
+
+  test.each([
+    ["a*", "a", true],
+    ["a*a", "a", false],
+    ["a*a", "aa", true],
+    ["*", "", true],
+    ["**", "x", true],
+    ["a*b*c", "abc", true],
+    ["a*b*c", "acb", false],
+    ["a*ab*b", "aab", false],
+    ["a*ab*b", "aabb", true],
+    ["*.com", "example.com", true],
+    ["*.com", "examplexcom", false],
+    ["A*", "abc", false],
+    ["é*", "e\u0301x", false],
+    ["用户*", "用户1", true],
+    ["*🙂", "x🙂", true],
+    ["\\d*", "5", false],
+    ["a?c*", "abc", false],
+    ["a *", "a ", true],
+    ["a*", "A", false],
+    ["x\u0000*", "x\u0000y", true],
+  ])("%j and %j: %s", (pattern, identifier, isMatch) => {
+    expect(bestOf([pattern], identifier)).toBe(isMatch ? pattern : undefined);
+  });
+
+  test("what applies is what the rule says, whatever was set, deleted and asked before", () => {
+    const character = fc.constantFrom("a", "b", "*", "🙂", "é");
+    const text = fc.array(character, { minLength: 1, maxLength: 6 }).map((characters) => characters.join(""));
+    const identifier = text.map((one) => one.replaceAll("*", "a"));
+    const step = fc.oneof(
+      { weight: 2, arbitrary: fc.record({ kind: fc.constant("set" as const), text }) },
+      fc.record({ kind: fc.constant("delete" as const), text }),
+      { weight: 3, arbitrary: fc.record({ kind: fc.constant("ask" as const), text: identifier }) },
+    );
+    fc.assert(
+      fc.property(fc.uniqueArray(text, { maxLength: 30 }), fc.array(step, { maxLength: 40 }), (before, steps) => {
+        const there = new Set(before);
+        const match = matchOf(before);
+        for (const { kind, text: one } of steps) {
+          if (kind === "set") {
+            match.set(override(one));
+            there.add(one);
+          } else if (kind === "delete") {
+            match.delete(one);
+            there.delete(one);
+          } else {
+            expect(match.for(one)?.identifier).toBe(naiveBest(there, one));
+          }
+        }
+        expect(match.sorted().map((each) => each.identifier)).toEqual([...there].sort());
+      }),
+      { numRuns: process.env["CI"] === "true" ? 3_000 : 300 },
+    );
+  });
+
+  test("it remembers a bounded number of identifiers, and right ones after many", () => {
+    const match = matchOf(Array.from({ length: 50 }, (_, i) => `org_${i}_*`));
+    for (let i = 0; i < 20_000; i++) {
+      const expected = i % 100 < 50 ? `org_${i % 100}_*` : undefined;
+      expect(match.for(`org_${i % 100}_${i}`)?.identifier).toBe(expected);
+    }
+  });
+
+  test("ten thousand patterns of usual forms: a new identifier meets a handful of them", () => {
+    const forms = [(i: number) => `org_${i}_*`, (i: number) => `*_${i}@corp`, (i: number) => `user_*_${i}`];
+    const match = matchOf(forms.flatMap((form) => Array.from({ length: 3_334 }, (_, i) => form(i))));
+    const asked = 20_000;
+    const before = process.cpuUsage();
+    for (let i = 0; i < asked; i++) match.for(`org_${i}_user`);
+    const { user, system } = process.cpuUsage(before);
+    // Measured: 1 to 2 µs of processor time; one by one it would be 200.
+    expect((user + system) / asked).toBeLessThan(20);
+  });
+});
