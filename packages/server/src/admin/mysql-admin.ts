@@ -1,12 +1,6 @@
 /** MySQL 8 and MariaDB 10.5 and later for the admin store, through mysql2, by prepared statements only. */
 import { createConnection } from "mysql2/promise";
-import {
-  CONNECT_TIMEOUT_MS,
-  LOCK_TIMEOUT_S,
-  type SqlAddress,
-  STATEMENT_TIMEOUT_MS,
-  sqlAddress,
-} from "./sql-address.ts";
+import { LOCK_TIMEOUT_S, type SqlAddress, type SqlManner, sqlAddress } from "./sql-address.ts";
 import type { AdminConnection, AdminDialect, AdminDriver, FailureKind, SqlRow } from "./sql-link.ts";
 
 /** Locks belong to the whole server: one a database. */
@@ -36,19 +30,19 @@ const KINDS: ReadonlyMap<number, FailureKind> = new Map([
   [1836, "forbidden"],
 ]);
 
-export function mysqlAdmin(url: string, tls: SqlAddress["tls"]): AdminDriver {
-  const address = sqlAddress(url, 3306, tls);
+export function mysqlAdmin(url: string, manner: SqlManner): AdminDriver {
+  const address = sqlAddress(url, 3306, manner);
   return { dialect: DIALECT, open: () => open(address), kindOf };
 }
 
-async function open({ tls, user, password, ...place }: SqlAddress): Promise<AdminConnection> {
+async function open({ tls, timeoutMs, user, password, ...place }: SqlAddress): Promise<AdminConnection> {
   const connection = await createConnection({
     ...place,
     ...(user === undefined ? {} : { user }),
     ...(password === undefined ? {} : { password }),
     ...(tls === null ? {} : { ssl: { ...tls } }),
     charset: "utf8mb4",
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout: timeoutMs,
     enableKeepAlive: true,
   });
   // Lost while nobody uses it: that shows when somebody does.
@@ -57,8 +51,8 @@ async function open({ tls, user, password, ...place }: SqlAddress): Promise<Admi
     // Transactions and locks are not for the prepared protocol everywhere, and have no values.
     const asked =
       values.length === 0
-        ? connection.query({ sql, timeout: STATEMENT_TIMEOUT_MS })
-        : connection.execute({ sql, values, timeout: STATEMENT_TIMEOUT_MS });
+        ? connection.query({ sql, timeout: timeoutMs })
+        : connection.execute({ sql, values, timeout: timeoutMs });
     const [rows] = await asked;
     return Array.isArray(rows) ? (rows as SqlRow[]) : [];
   };

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { InputError } from "../input-error.ts";
 import type { Environment } from "../system.ts";
-import type { SqlAddress } from "./sql-address.ts";
+import { type SqlAddress, TIMEOUT_MS } from "./sql-address.ts";
 import { type SqlAdminOptions, SqlAdminStore } from "./sql-admin-store.ts";
 import { type AdminDriver, SqlLink } from "./sql-link.ts";
 
@@ -11,6 +11,7 @@ export interface AdminPlace {
   readonly sqlUrl: string | null;
   readonly dataDir: string;
   readonly tls?: SqlAddress["tls"];
+  readonly timeoutMs?: number;
 }
 
 /** Opens no connection yet. Rejects with InputError if the place cannot be meant. */
@@ -27,7 +28,7 @@ export async function openAdminLink(place: AdminPlace, environment: Environment)
 }
 
 /** A driver is loaded only where it is needed. */
-async function driverOf({ sqlUrl, dataDir, tls = null }: AdminPlace): Promise<AdminDriver> {
+async function driverOf({ sqlUrl, dataDir, tls = null, timeoutMs = TIMEOUT_MS }: AdminPlace): Promise<AdminDriver> {
   const { sqliteAdmin } = await import("./sqlite-admin.ts");
   if (sqlUrl === null) return sqliteAdmin(join(dataDir, "sluice.db"));
   const scheme = /^[a-z]+:/i.exec(sqlUrl)?.[0].toLowerCase();
@@ -36,10 +37,10 @@ async function driverOf({ sqlUrl, dataDir, tls = null }: AdminPlace): Promise<Ad
       return sqliteAdmin(sqlitePath(sqlUrl));
     case "mysql:":
     case "mariadb:":
-      return (await import("./mysql-admin.ts")).mysqlAdmin(sqlUrl, tls);
+      return (await import("./mysql-admin.ts")).mysqlAdmin(sqlUrl, { tls, timeoutMs });
     case "postgres:":
     case "postgresql:":
-      return (await import("./postgres-admin.ts")).postgresAdmin(sqlUrl, tls);
+      return (await import("./postgres-admin.ts")).postgresAdmin(sqlUrl, { tls, timeoutMs });
     default:
       throw new InputError(
         `the SQL URL must begin with mysql://, postgres:// or sqlite:; got ${scheme ?? "a text that is no URL"}`,

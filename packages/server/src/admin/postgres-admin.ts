@@ -1,12 +1,6 @@
 /** PostgreSQL 12 and later for the admin store, through pg. */
 import { Client } from "pg";
-import {
-  CONNECT_TIMEOUT_MS,
-  LOCK_TIMEOUT_S,
-  type SqlAddress,
-  STATEMENT_TIMEOUT_MS,
-  sqlAddress,
-} from "./sql-address.ts";
+import { LOCK_TIMEOUT_S, type SqlAddress, type SqlManner, sqlAddress } from "./sql-address.ts";
 import type { AdminConnection, AdminDialect, AdminDriver, FailureKind, SqlRow } from "./sql-link.ts";
 
 const DIALECT: AdminDialect = {
@@ -31,19 +25,19 @@ const KINDS: ReadonlyMap<unknown, FailureKind> = new Map([
   ["25006", "forbidden"], // read only
 ]);
 
-export function postgresAdmin(url: string, tls: SqlAddress["tls"]): AdminDriver {
-  const address = sqlAddress(url, 5432, tls);
+export function postgresAdmin(url: string, manner: SqlManner): AdminDriver {
+  const address = sqlAddress(url, 5432, manner);
   return { dialect: DIALECT, open: () => open(address), kindOf };
 }
 
-async function open({ tls, ...place }: SqlAddress): Promise<AdminConnection> {
+async function open({ tls, timeoutMs, ...place }: SqlAddress): Promise<AdminConnection> {
   const client = new Client({
     ...place,
     ssl: tls === null ? false : { ...tls },
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
+    connectionTimeoutMillis: timeoutMs,
+    statement_timeout: timeoutMs,
     // A server that is frozen does not end its statement itself.
-    query_timeout: STATEMENT_TIMEOUT_MS + 500,
+    query_timeout: timeoutMs * 1.1,
     lock_timeout: LOCK_TIMEOUT_S * 1_000,
     application_name: "sluice",
     keepAlive: true,

@@ -9,15 +9,17 @@ export interface SqlAddress {
   readonly database: string;
   /** What Node's `tls.connect` takes; null: no TLS. */
   readonly tls: Readonly<Record<string, unknown>> | null;
+  readonly timeoutMs: number;
 }
 
-/** A connection, sign-in included; and a statement, before its connection is given up. */
-export const CONNECT_TIMEOUT_MS = 5_000;
-export const STATEMENT_TIMEOUT_MS = 5_000;
+/** What a connection, sign-in included, and each statement may take, before the connection is given up. */
+export const TIMEOUT_MS = 5_000;
 /** A lock of somebody else's: less than a statement may take, so that it is told apart. */
 export const LOCK_TIMEOUT_S = 2;
 
-export function sqlAddress(url: string, portDefault: number, tls: SqlAddress["tls"]): SqlAddress {
+export type SqlManner = Pick<SqlAddress, "tls" | "timeoutMs">;
+
+export function sqlAddress(url: string, portDefault: number, { tls, timeoutMs }: SqlManner): SqlAddress {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const form = "scheme://user:password@host:port/database";
   if (parsed === null || parsed.hostname === "") {
@@ -33,5 +35,6 @@ export function sqlAddress(url: string, portDefault: number, tls: SqlAddress["tl
     password: password === "" ? undefined : decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),
     tls,
+    timeoutMs,
   };
 }
