@@ -1,5 +1,5 @@
 /**
- * An HTTP server that limits each client to 5 requests per 10 s. `npm start` builds the package and runs it.
+ * An HTTP server that limits each client to 5 requests per 10 s: `npm run build && node examples/http-server.mjs`.
  *
  * It binds to loopback only. PORT picks the port (default 8080); if that is taken, the system picks a free one.
  */
