@@ -7,8 +7,10 @@ const ID_LENGTH = 20;
 /** The largest multiple of 62 up to 2^32: what is drawn above it is drawn again, or some letters would come more often. */
 const DRAW_END = 2 ** 32 - (2 ** 32 % 62);
 
-/** The id of a key that the configuration presets. */
-export const PRESET_KEY_PREFIX = "key_preset_";
+/** A key that the configuration presets is known by its id. */
+export function isPreset({ id }: { readonly id: string }): boolean {
+  return id.startsWith("key_preset_");
+}
 
 export function newId(prefix: "ws" | "rlns" | "rlor" | "key" | "key_preset", random: Random): string {
   return `${prefix}_${randomBase62(ID_LENGTH, random)}`;

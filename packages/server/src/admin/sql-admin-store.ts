@@ -1,7 +1,7 @@
 /** The admin store on SQL: what each change means. sql-change.ts makes it one transaction, sql-link.ts brings it to the database. */
 import { hash } from "node:crypto";
 import type { Environment } from "../system.ts";
-import { newId, PRESET_KEY_PREFIX } from "./admin-id.ts";
+import { isPreset, newId } from "./admin-id.ts";
 import { type AdminTables, adminTables, ensureAdminSchema } from "./admin-schema.ts";
 import {
   type Actor,
@@ -226,11 +226,6 @@ export class SqlAdminStore implements AdminStore {
       keys: allRecordsOf("key", rows),
     };
   }
-}
-
-/** Keys that were preset are known by their ids. */
-function isPreset({ id }: KeyRecord): boolean {
-  return id.startsWith(PRESET_KEY_PREFIX);
 }
 
 /** What never changes of a key stays as it was made, whoever saves it. */

@@ -3,8 +3,8 @@ import { Command } from "commander";
 import { readSecretFile } from "../config/given.ts";
 import { SETTINGS } from "../config/settings-table.ts";
 import { InputError, shown } from "../input-error.ts";
-import type { Reading } from "../plan/readings.ts";
 import { ApiClient } from "./api-client.ts";
+import { addFlags, type Flag, type Given, type Outcome, readFlags } from "./command-flags.ts";
 import type { Console } from "./console.ts";
 
 const URL_DEFAULT = `http://127.0.0.1:${SETTINGS.port.initialText}`;
@@ -19,36 +19,10 @@ export interface ClientCommand {
   readonly run: (client: ApiClient, given: Given) => Promise<Outcome>;
 }
 
-export interface Outcome {
-  readonly json: unknown;
-  readonly text: string;
-}
-
-export interface Flag {
-  readonly name: string;
-  /** `<n>`; empty for one that stands alone. */
-  readonly value: string;
-  readonly help: string;
-  readonly rule: string;
-  readonly read: Reading<unknown>;
-  readonly isNeeded?: boolean;
-}
-
-export interface Given {
-  /** The words after the command, in order. */
-  readonly args: readonly string[];
-  /** Flags that were given, read. */
-  readonly flags: Readonly<Record<string, unknown>>;
-}
-
 export function clientCommand(console: Console, { name, description, args, flags = [], run }: ClientCommand): Command {
   const command = new Command(name).description(description);
   for (const arg of args) command.argument(arg);
-  for (const flag of flags) {
-    const isNeeded = flag.isNeeded === true ? ", needed" : "";
-    command.option(`--${flag.name} ${flag.value}`.trim(), `${flag.help} (${flag.rule}${isNeeded})`);
-  }
-  return command
+  return addFlags(command, flags)
     .option("--url <url>", `the server (default ${URL_DEFAULT}, or SLUICE_URL)`)
     .option("--key-file <path>", "a file that holds the key (else SLUICE_ROOT_KEY, or SLUICE_ROOT_KEY_FILE names one)")
     .option("--json", "print as JSON")
@@ -58,22 +32,6 @@ export function clientCommand(console: Console, { name, description, args, flags
       const { json, text } = await run(clientOf(options, console), given);
       console.out(options["json"] === true ? JSON.stringify(json, null, 2) : text);
     });
-}
-
-function readFlags(flags: readonly Flag[], options: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
-  for (const { name, rule, read, isNeeded } of flags) {
-    const value = options[name];
-    if (value === undefined) {
-      if (isNeeded !== true) continue;
-      throw new InputError(`--${name} is missing: it must be ${rule}`, `write --${name} VALUE`);
-    }
-    values[name] = read(value);
-    if (values[name] === undefined) {
-      throw InputError.of({ field: `--${name}`, rule, value, hint: "--help shows every flag" });
-    }
-  }
-  return values;
 }
 
 function clientOf(options: Readonly<Record<string, unknown>>, { environment }: Console): ApiClient {

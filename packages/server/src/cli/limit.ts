@@ -1,7 +1,8 @@
 /** `sluice limit` and `sluice inspect`: one question to a running server. */
 import type { Command } from "commander";
 import type { InspectData, LimitData } from "../http/schemas.ts";
-import { clientCommand, type Given, type Outcome } from "./client-command.ts";
+import { clientCommand } from "./client-command.ts";
+import type { Given, Outcome } from "./command-flags.ts";
 import type { Console } from "./console.ts";
 import { EXIT } from "./exit-codes.ts";
 import { COST, DURATION, LIMIT, needed } from "./rule-flags.ts";

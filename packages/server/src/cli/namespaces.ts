@@ -2,7 +2,8 @@
 import { Command } from "commander";
 import type { NamespaceData } from "../http/schemas.ts";
 import { oneOf } from "../plan/readings.ts";
-import { clientCommand, type Flag, type Outcome } from "./client-command.ts";
+import { clientCommand } from "./client-command.ts";
+import type { Flag, Outcome } from "./command-flags.ts";
 import type { Console } from "./console.ts";
 import { SHADOW } from "./rule-flags.ts";
 import { tableOf } from "./text-table.ts";

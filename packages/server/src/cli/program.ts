@@ -8,14 +8,18 @@ import { Command, CommanderError } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
 import { InputError } from "../input-error.ts";
+import { auditCommand } from "./audit.ts";
 import { configCommand } from "./config.ts";
 import type { Console } from "./console.ts";
 import { EXIT } from "./exit-codes.ts";
+import { keysCommand } from "./keys.ts";
 import { inspectCommand, limitCommand } from "./limit.ts";
+import { migrateCommand } from "./migrate.ts";
 import { namespacesCommand } from "./namespaces.ts";
 import { overridesCommand } from "./overrides.ts";
 import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
+import { workspacesCommand } from "./workspaces.ts";
 
 /** Runs one command line, without the name of the program; answers the exit code. */
 export async function runProgram(args: readonly string[], console: Console): Promise<number> {
@@ -33,6 +37,10 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     inspectCommand(console),
     overridesCommand(console),
     namespacesCommand(console),
+    keysCommand(console),
+    workspacesCommand(console),
+    auditCommand(console),
+    migrateCommand(console),
     simulateCommand(console, exit),
   ]) {
     program.addCommand(command);

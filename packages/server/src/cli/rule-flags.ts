@@ -1,6 +1,6 @@
 /** The flags that say what is limited, and how: the same in every command that asks a server. */
 import { integerWithin, spanWithin } from "../plan/readings.ts";
-import type { Flag } from "./client-command.ts";
+import type { Flag } from "./command-flags.ts";
 
 const COUNT_MAX = 2 ** 40;
 const DURATION_MAX_MS = 2_592_000_000;

@@ -4,8 +4,8 @@ import { FILE_SUFFIX, flagOf, type Setting } from "../config/setting.ts";
 import { ALL_SETTINGS } from "../config/settings-table.ts";
 
 /** Of a token only the file that holds it has a flag that works; the other one is there to say so. */
-export function addSettingOptions(command: Command): Command {
-  for (const setting of ALL_SETTINGS) {
+export function addSettingOptions(command: Command, settings: readonly Setting[] = ALL_SETTINGS): Command {
+  for (const setting of settings) {
     const { path, value, help, rule, initialText, secret } = setting;
     const described = `${help} (${rule}; default ${initialText})`;
     const option = command.createOption(`${flagOf(path)} ${value}`.trim(), described);

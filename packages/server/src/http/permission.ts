@@ -2,15 +2,17 @@
 import type { KeyRecord } from "../admin/records.ts";
 import { Problem } from "./problem.ts";
 
-export type Action =
-  | "limit"
-  | "create_namespace"
-  | "read_namespace"
-  | "update_namespace"
-  | "delete_namespace"
-  | "set_override"
-  | "read_override"
-  | "delete_override";
+export const ACTIONS = [
+  "limit",
+  "create_namespace",
+  "read_namespace",
+  "update_namespace",
+  "delete_namespace",
+  "set_override",
+  "read_override",
+  "delete_override",
+] as const;
+export type Action = (typeof ACTIONS)[number];
 
 /** `namespaceId` is undefined where the namespace is not there: only a permission for all of them will do. */
 export function may(key: KeyRecord, action: Action, namespaceId: string | undefined): boolean {

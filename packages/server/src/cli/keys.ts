@@ -1,0 +1,187 @@
+/** `sluice keys`: who may come in. A token is printed once, when it is made, and kept nowhere. */
+import { Command } from "commander";
+import { isPreset, newId } from "../admin/admin-id.ts";
+import type { AdminStore } from "../admin/admin-store.ts";
+import { DEFAULT_WORKSPACE } from "../admin/bootstrap.ts";
+import type { KeyRecord, WorkspaceRecord } from "../admin/records.ts";
+import { hashOf, newToken, startOf } from "../admin/token.ts";
+import { Failure } from "../failure.ts";
+import { SYSTEM } from "../system.ts";
+import type { Outcome } from "./command-flags.ts";
+import type { Console } from "./console.ts";
+import { EXPIRES, GRACE, NAME, PERMISSIONS, type Permissions, WORKSPACE } from "./key-flags.ts";
+import { storeCommand } from "./store-command.ts";
+import { tableOf } from "./text-table.ts";
+import { workspaceNamed } from "./workspaces.ts";
+
+const PRESET_HINT = "give the servers another SLUICE_ROOT_KEY; the first that starts with it disables the old one";
+const ONCE = "This key is shown once, and kept nowhere.";
+
+export function keysCommand(console: Console): Command {
+  const create = storeCommand(console, {
+    name: "create",
+    description: "Make a key, and print it once.",
+    flags: [WORKSPACE, NAME, PERMISSIONS, EXPIRES],
+    run: async (store, { flags }, actor) => {
+      const workspace = await workspaceFor(store, flags["workspace"] as string | undefined, actor);
+      const permissions = (flags["permissions"] as Permissions | undefined) ?? PERMISSIONS.initial;
+      const untilMs = (flags["expires"] as ((nowMs: number) => number) | undefined)?.(SYSTEM.clock.wallMs()) ?? null;
+      if (untilMs !== null && untilMs <= SYSTEM.clock.wallMs()) throw EXPIRES.past(untilMs);
+      const name = (flags["name"] as string | undefined) ?? "";
+      const { key, token } = newKey({ workspaceId: workspace.id, name, permissions, expiresAtMs: untilMs });
+      await store.saveKey(key, "key.create", actor);
+      return made(key, token);
+    },
+  });
+  const list = storeCommand(console, {
+    name: "list",
+    description: "List the keys, by the first characters of each.",
+    flags: [WORKSPACE],
+    run: async (store, { flags }) => {
+      const { keys, workspaces } = await everything(store);
+      const named = flags["workspace"] as string | undefined;
+      const only = named === undefined ? null : workspaceNamed(workspaces, named).id;
+      const shown = keys.filter(({ workspaceId }) => only === null || workspaceId === only).map(dataOf);
+      return { json: shown, text: shown.length === 0 ? "no keys" : textOf(shown) };
+    },
+  });
+  const rotate = storeCommand(console, {
+    name: "rotate",
+    description:
+      "Replace a key by a new one that may do the same, and print that once. The old one ends with it, or after --grace.",
+    args: ["<key>"],
+    flags: [GRACE],
+    run: async (store, { args: [id], flags }, actor) => {
+      const old = await keyById(store, id!);
+      if (isPreset(old)) throw new Failure(`${old.id} is preset by SLUICE_ROOT_KEY`, PRESET_HINT);
+      const { key, token } = newKey(old);
+      const graceMs = (flags["grace"] as number | undefined) ?? 0;
+      const endMs = Math.min(SYSTEM.clock.wallMs() + graceMs, old.expiresAtMs ?? Number.POSITIVE_INFINITY);
+      if (!(await store.replaceKey(old.id, key, graceMs === 0 ? null : endMs, actor))) throw unknownKey(id!);
+      const end = graceMs === 0 ? "is revoked" : `ends at ${new Date(endMs).toISOString()}`;
+      return made(key, token, `${old.id} ${end}. `);
+    },
+  });
+  const revoke = storeCommand(console, {
+    name: "revoke",
+    description: "End a key for ever. Servers refuse it within a second.",
+    args: ["<key>"],
+    run: async (store, { args: [id] }, actor) => {
+      const old = await keyById(store, id!);
+      if (!(await store.deleteKey(old.id, actor))) throw unknownKey(id!);
+      const notice = isPreset(old)
+        ? { notice: `A server that has it as SLUICE_ROOT_KEY brings it back: ${PRESET_HINT}` }
+        : {};
+      return { json: { id: old.id, revoked: true }, text: `${old.id} is revoked`, ...notice };
+    },
+  });
+  const command = new Command("keys").description("The keys that open a server's doors.");
+  for (const one of [create, list, rotate, revoke, ...switches(console)]) command.addCommand(one);
+  return command;
+}
+
+/** Out of use for a while, and back. */
+function switches(console: Console): Command[] {
+  const turned = (name: "disable" | "enable", description: string) =>
+    storeCommand(console, {
+      name,
+      description,
+      args: ["<key>"],
+      run: async (store, { args: [id] }, actor) => {
+        const key = { ...(await keyById(store, id!)), isDisabled: name === "disable" };
+        await store.saveKey(key, `key.${name}`, actor);
+        return { json: dataOf(key), text: textOf([dataOf(key)]) };
+      },
+    });
+  return [
+    turned("disable", "Put a key out of use; it is told that it is disabled."),
+    turned("enable", "Put a disabled key into use again."),
+  ];
+}
+
+function newKey(like: Pick<KeyRecord, "workspaceId" | "name" | "permissions" | "expiresAtMs">) {
+  const { workspaceId, name, permissions, expiresAtMs } = like;
+  const token = newToken(SYSTEM.random);
+  const key: KeyRecord = {
+    id: newId("key", SYSTEM.random),
+    workspaceId,
+    name,
+    hash: hashOf(token),
+    start: startOf(token),
+    permissions,
+    isDisabled: false,
+    createdAtMs: SYSTEM.clock.wallMs(),
+    expiresAtMs,
+  };
+  return { key, token };
+}
+
+function made(key: KeyRecord, token: string, more = ""): Outcome {
+  return { json: { ...dataOf(key), key: token }, text: token, notice: `${more}${key.id}, ${summary(key)}. ${ONCE}` };
+}
+
+function summary({ workspaceId, permissions, expiresAtMs }: KeyRecord): string {
+  const end = expiresAtMs === null ? "" : `, until ${new Date(expiresAtMs).toISOString()}`;
+  return `workspace ${workspaceId}, may ${permissions.join(", ")}${end}`;
+}
+
+type KeyData = ReturnType<typeof dataOf>;
+
+/** Without the hash. */
+function dataOf({ id, workspaceId, name, start, permissions, isDisabled, createdAtMs, expiresAtMs }: KeyRecord) {
+  const isOver = expiresAtMs !== null && expiresAtMs <= SYSTEM.clock.wallMs();
+  return {
+    id,
+    workspace: workspaceId,
+    name,
+    start,
+    permissions,
+    state: isDisabled ? "disabled" : isOver ? "expired" : "active",
+    createdAt: createdAtMs,
+    ...(expiresAtMs === null ? {} : { expiresAt: expiresAtMs }),
+  };
+}
+
+function textOf(keys: readonly KeyData[]): string {
+  return tableOf(
+    ["id", "key", "workspace", "name", "state", "created", "expires", "permissions"],
+    keys.map(({ id, start, workspace, name, state, createdAt, expiresAt, permissions }) => [
+      id,
+      `${start}…`,
+      workspace,
+      name,
+      state,
+      new Date(createdAt).toISOString(),
+      expiresAt === undefined ? "never" : new Date(expiresAt).toISOString(),
+      permissions.join(","),
+    ]),
+  );
+}
+
+async function keyById(store: AdminStore, id: string): Promise<KeyRecord> {
+  const found = (await everything(store)).keys.find((one) => one.id === id);
+  if (found === undefined) throw unknownKey(id);
+  const { isDeleted: _, ...key } = found;
+  return key;
+}
+
+async function everything(store: AdminStore) {
+  // Asked for everything, a store answers.
+  return (await store.changesSince(0))!;
+}
+
+function unknownKey(id: string): Failure {
+  return new Failure(
+    `there is no key ${JSON.stringify(id)}`,
+    "sluice keys list shows the ids; a key's own text is none",
+  );
+}
+
+/** Keys may be made before the first server starts: then the first workspace is, too. */
+async function workspaceFor(store: AdminStore, named: string | undefined, actor: string): Promise<WorkspaceRecord> {
+  if (named === undefined || named === DEFAULT_WORKSPACE.id) {
+    await store.createWorkspace(DEFAULT_WORKSPACE, null, actor);
+    return DEFAULT_WORKSPACE;
+  }
+  return workspaceNamed((await everything(store)).workspaces, named);
+}
