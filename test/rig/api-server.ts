@@ -1,6 +1,5 @@
 /** The HTTP API in this process, on an embedded store in a temporary folder and a limiter of its own. */
 import { mkdtempSync, rmSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Limiter, type LimiterOptions } from "sluice";
@@ -12,6 +11,8 @@ import { openAdminStore } from "../../packages/server/src/admin/open-admin-store
 import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
 import type { ApiSettings } from "../../packages/server/src/http/api.ts";
 import { createApi } from "../../packages/server/src/http/app.ts";
+import { Drain } from "../../packages/server/src/serve/drain.ts";
+import { listen } from "../../packages/server/src/serve/listening.ts";
 import type { Log } from "../../packages/server/src/serve/log.ts";
 import { SYSTEM } from "../../packages/server/src/system.ts";
 
@@ -78,8 +79,8 @@ export async function startApi(
     wallMs: Date.now,
     settings: { ...SETTINGS, ...settings },
   });
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  const { port } = app.server.address() as AddressInfo;
+  const drain = new Drain(app);
+  const port = await listen(app, { host: "127.0.0.1", port: 0 });
   const url = `http://127.0.0.1:${port}`;
   return {
     url,
@@ -114,7 +115,7 @@ export async function startApi(
       return token;
     },
     close: async () => {
-      await app.close();
+      await drain.run(1000);
       await limiter.close();
       directory.close();
       await store.close();

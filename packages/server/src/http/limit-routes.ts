@@ -49,33 +49,60 @@ function limitAnswer(asked: Asked, { success, limit: max, remaining, reset }: De
   return { data, checked: checkedOf(asked, data) };
 }
 
-export async function multiLimit(parts: LimitParts, caller: Caller, body: MultiLimitBody): Promise<Answer> {
+export function multiLimit(parts: LimitParts, caller: Caller, body: MultiLimitBody): Answer | Promise<Answer> {
   // All are looked at before the first namespace is made.
-  const missing = new Set<number>();
+  const missing = new Set<string>();
   body.forEach((one, at) => {
-    if (isToBeCreated(parts, caller, one, `body[${at}]`)) missing.add(at);
+    if (isToBeCreated(parts, caller, one, `body[${at}]`)) missing.add(one.namespace);
   });
-  const asked: Asked[] = [];
-  for (const [at, one] of body.entries()) {
-    asked.push(askedOf(parts, await limitedNamespace(parts, caller, one, `body[${at}]`), one));
-  }
+  return missing.size === 0 ? multiLimitIn(parts, caller, body) : createAndLimit(parts, caller, body, missing);
+}
+
+async function createAndLimit(
+  parts: LimitParts,
+  caller: Caller,
+  body: MultiLimitBody,
+  missing: ReadonlySet<string>,
+): Promise<Answer> {
+  const made = new Map<string, NamespaceRecord>();
+  for (const name of missing) made.set(name, await createNamespace(parts, caller, name));
+  return multiLimitIn(parts, caller, body, made);
+}
+
+function multiLimitIn(
+  parts: LimitParts,
+  { workspace }: Caller,
+  body: MultiLimitBody,
+  made?: ReadonlyMap<string, NamespaceRecord>,
+): Answer | Promise<Answer> {
+  const asked = body.map((one) => {
+    const namespace = made?.get(one.namespace) ?? parts.directory.namespaceOf(workspace.id, one.namespace);
+    return askedOf(parts, namespace!, one);
+  });
+  if (asked.some(({ isShadow }) => isShadow)) return limitWithShadows(parts, asked);
+  const batch = parts.limiter.decideMany(asked.map(({ request }) => request));
+  return batch instanceof Promise ? batch.then((one) => batchAnswer(asked, one)) : batchAnswer(asked, batch);
+}
+
+async function limitWithShadows({ limiter }: LimitParts, asked: readonly Asked[]): Promise<Answer> {
   const enforced = asked.filter(({ isShadow }) => !isShadow);
   const batch: BatchDecision =
     enforced.length === 0
       ? { success: true, decisions: [] }
-      : await parts.limiter.limitMany(enforced.map(({ request }) => request));
-  const decided = new Map(enforced.map((one, at) => [one, batch.decisions[at]!]));
-  for (const one of asked) {
+      : await limiter.limitMany(enforced.map(({ request }) => request));
+  const left = batch.decisions[Symbol.iterator]();
+  const decisions: Decision[] = [];
+  for (const { isShadow, request } of asked) {
     // A shadow is counted with the others or not at all; a peek tells what it would have.
-    const cost = batch.success ? (one.request.cost ?? 1) : 0;
-    if (one.isShadow) decided.set(one, await parts.limiter.limit({ ...one.request, cost }));
+    const cost = batch.success ? (request.cost ?? 1) : 0;
+    decisions.push(isShadow ? await limiter.limit({ ...request, cost }) : left.next().value!);
   }
-  return multiAnswer(asked, decided, batch.success);
+  return batchAnswer(asked, { success: batch.success, decisions });
 }
 
-function multiAnswer(asked: readonly Asked[], decided: ReadonlyMap<Asked, Decision>, passed: boolean): Answer {
-  const items = asked.map((one) => {
-    const { success, limit: max, remaining, reset } = decided.get(one)!;
+function batchAnswer(asked: readonly Asked[], { success: passed, decisions }: BatchDecision): Answer {
+  const items = asked.map((one, at) => {
+    const { success, limit: max, remaining, reset } = decisions[at]!;
     const isShadowed = one.isShadow && !success;
     const item: MultiLimitData["limits"][number] = {
       namespace: one.body.namespace,

@@ -1,5 +1,6 @@
-/** Turns what the validator found into places of the body, with the rule that each breaks and the value that was there. */
-import type { FastifySchemaValidationError } from "fastify/types/schema.js";
+/** Checks a body by its schema, and tells what is wrong by place: the rule that it breaks and the value that was there. */
+import { Ajv, type ErrorObject } from "ajv";
+import type { TSchema } from "typebox";
 import { shown } from "../input-error.ts";
 import { nearest } from "../plan/nearest.ts";
 import { type Flaw, Problem } from "./problem.ts";
@@ -7,32 +8,45 @@ import { type Flaw, Problem } from "./problem.ts";
 /** More would not help anyone. */
 const FLAWS_MAX = 10;
 
-/** What the validator adds with `verbose`. */
-interface Finding extends FastifySchemaValidationError {
-  readonly data?: unknown;
-  readonly parentSchema?: { readonly rule?: string; readonly properties?: object };
+/** What the schemas of this API add to a place. */
+interface Place {
+  readonly rule?: string;
+  readonly properties?: object;
 }
 
-export function problemOfFindings(findings: readonly Finding[]): Problem {
+/** @throws Problem */
+export type BodyCheck = (body: unknown) => void;
+
+const ajv = new Ajv({ allErrors: true, verbose: true, keywords: ["rule"] });
+
+export function bodyCheck(schema: TSchema): BodyCheck {
+  const isLegal = ajv.compile(schema);
+  return (body) => {
+    if (!isLegal(body)) throw problemOfFindings(isLegal.errors ?? []);
+  };
+}
+
+function problemOfFindings(findings: readonly ErrorObject[]): Problem {
   const flaws = findings.slice(0, FLAWS_MAX).map(flawOf);
   const [first] = flaws;
   const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : "";
   return new Problem("invalid_input", `${first?.location} ${first?.message}${more}`, { flaws });
 }
 
-function flawOf({ keyword, instancePath, params, parentSchema, data }: Finding): Flaw {
+function flawOf({ keyword, instancePath, params, parentSchema, data }: ErrorObject): Flaw {
+  const { rule: ownRule, properties } = (parentSchema ?? {}) as Place;
   const at = locationOf(instancePath);
   if (keyword === "required") {
     return { location: `${at}.${String(params["missingProperty"])}`, message: "is missing" };
   }
   if (keyword === "additionalProperties") {
     const name = String(params["additionalProperty"]);
-    const known = Object.keys(parentSchema?.properties ?? {});
+    const known = Object.keys(properties ?? {});
     const meant = nearest(name, known);
     const fix = meant === undefined ? `fields are ${known.join(", ")}` : `did you mean ${meant}?`;
     return { location: `${at}.${name.slice(0, 60)}`, message: "is no field of this request", fix };
   }
-  const rule = parentSchema?.rule ?? (keyword === "type" ? `an ${String(params["type"])}` : keyword);
+  const rule = ownRule ?? (keyword === "type" ? `an ${String(params["type"])}` : keyword);
   return { location: at, message: `must be ${rule}; got ${gotOf(data)}` };
 }
 

@@ -28,11 +28,10 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
   const limiter = new Limiter({ region, cellsMax, origin, global, closeTimeoutMs: halfMs });
   const { store, directory } = admin;
   const api = createApi({ limiter, directory, store, log, settings: settings.api, wallMs: SYSTEM.clock.wallMs });
-  const drain = new Drain(api.server);
+  const drain = new Drain(api);
   const refresh = () => directory.refresh().catch(() => {});
   let isStopping = false;
   const takeApart = async (cut: number): Promise<StopReport> => {
-    await api.close();
     const { lost } = await limiter.close();
     await admin.close();
     return { lost, cut, silent: 0 };
@@ -44,9 +43,8 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
   let stopping: Promise<StopReport> | undefined;
   try {
     directory.start();
-    await api.ready();
     return {
-      port: await listen(api.server, { host, port }),
+      port: await listen(api, { host, port }),
       refresh,
       ensureRootKey: async () => {
         const key = await admin.ensureRootKey();
