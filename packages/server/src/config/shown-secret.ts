@@ -7,7 +7,7 @@ export function shownSecret(kind: "token" | "url" | undefined, value: unknown): 
 }
 
 /** The URL without its password; of a text that is none, nothing. */
-export function shownUrl(url: string): string {
+function shownUrl(url: string): string {
   if (!URL.canParse(url)) return HIDDEN;
   const parsed = new URL(url);
   if (parsed.password !== "") parsed.password = "hidden";

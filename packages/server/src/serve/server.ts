@@ -9,6 +9,7 @@ import { createApi } from "../http/app.ts";
 import { SYSTEM } from "../system.ts";
 import { Admin } from "./admin.ts";
 import { Drain } from "./drain.ts";
+import { eventLog } from "./event-log.ts";
 import { listen } from "./listening.ts";
 import type { Log } from "./log.ts";
 import { readinessOf } from "./readiness.ts";
@@ -24,8 +25,8 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
   const { region, cellsMax, shutdownTimeoutMs, host, port } = settings;
   const halfMs = shutdownTimeoutMs / 2;
   const admin = await Admin.open(settings, log);
-  const [origin, global] = [await originOf(settings, log), await countersOf(settings)];
-  const limiter = new Limiter({ region, cellsMax, origin, global, closeTimeoutMs: halfMs });
+  const [origin, global] = [await originOf(settings), await countersOf(settings)];
+  const limiter = new Limiter({ region, cellsMax, origin, global, closeTimeoutMs: halfMs, onEvent: eventLog(log) });
   const { store, directory } = admin;
   const api = createApi({ limiter, directory, store, log, settings: settings.api, wallMs: SYSTEM.clock.wallMs });
   const drain = new Drain(api);

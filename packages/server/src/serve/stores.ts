@@ -2,19 +2,12 @@
 import { type Counters, type Origin, sharedOrigin } from "sluice";
 import { sqlitePath } from "../admin/open-admin-store.ts";
 import type { ServerSettings } from "../config/settings.ts";
-import { shownUrl } from "../config/shown-secret.ts";
-import type { Log } from "./log.ts";
 
 /** Redis if there is one; else, for one of several workers, the memory of their parent. */
-export async function originOf({ redisUrl, redisTls, workers }: ServerSettings, log: Log): Promise<Origin | undefined> {
+export async function originOf({ redisUrl, redisTls, workers }: ServerSettings): Promise<Origin | undefined> {
   if (redisUrl === null) return workers === 1 ? undefined : sharedOrigin(process);
   const { redisOrigin } = await import("sluice/redis");
-  const origin = redisOrigin({ url: redisUrl, ...(redisTls === null ? {} : { tls: redisTls }) });
-  origin.listen?.((event) => {
-    const { kind, ...fields } = event;
-    log[kind === "connected" ? "info" : "warn"](`redis.${kind}`, { ...fields, url: shownUrl(redisUrl) });
-  });
-  return origin;
+  return redisOrigin({ url: redisUrl, ...(redisTls === null ? {} : { tls: redisTls }) });
 }
 
 export async function countersOf({ sqlUrl, sqlTls }: ServerSettings): Promise<Counters | undefined> {

@@ -12,6 +12,15 @@ import { type FromParent, type FromWorker, marked, messageOf } from "./worker-me
 /** Resolves with the exit code. */
 export async function runWorker(channel: NodeJS.Process): Promise<number> {
   const parent = new Parent(channel);
+  try {
+    return await work(parent);
+  } finally {
+    // An open channel keeps a process alive.
+    if (channel.connected) channel.disconnect();
+  }
+}
+
+async function work(parent: Parent): Promise<number> {
   parent.tell({ kind: "born" });
   const told = await parent.settings;
   if (told === null) return 1;
@@ -21,7 +30,7 @@ export async function runWorker(channel: NodeJS.Process): Promise<number> {
     server = await startServer(told.settings, log);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    parent.tell({ kind: "failed", message: error.message, hint: error.hint });
+    await parent.tellLast({ kind: "failed", message: error.message, hint: error.hint });
     return 1;
   }
   return obey(parent, server, log);
