@@ -28,32 +28,29 @@ export class Drain {
     });
   }
 
-  /** Resolves with how many connections had to be cut at the deadline. */
+  /** Resolves with how many connections had to be cut in mid-request at the deadline. */
   async run(deadlineMs: number): Promise<number> {
-    const beganMs = performance.now();
+    const endMs = performance.now() + deadlineMs;
+    const lingerRounds = Math.min(LINGER_ROUNDS, deadlineMs / 2 / ASK_AGAIN_MS);
     this.#server.prependListener("request", tellToGo);
     // Not the HTTP server's own close, which closes idle connections at once.
     const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
-    for (let round = 0; this.#sockets.size > 0; round++) {
-      if (performance.now() - beganMs > deadlineMs) return this.#cut(closed);
-      if (round >= LINGER_ROUNDS) this.#closeIdle();
+    for (let round = 0; this.#sockets.size > 0 && performance.now() < endMs; round++) {
+      if (round >= lingerRounds) this.#closeIdle();
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
     }
+    const { size } = this.#sockets;
+    for (const socket of this.#sockets) socket.destroy();
     await closed;
-    return 0;
+    // What the HTTP server itself has to let go of.
+    this.#server.close();
+    return size;
   }
 
   #closeIdle(): void {
     this.#server.closeIdleConnections();
     // Node does not call a connection idle that was opened and never used.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy();
-  }
-
-  async #cut(closed: Promise<void>): Promise<number> {
-    const { size } = this.#sockets;
-    for (const socket of this.#sockets) socket.destroy();
-    await closed;
-    return size;
   }
 }
 

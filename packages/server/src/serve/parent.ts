@@ -5,10 +5,12 @@
  * The parent answers no request itself. A worker that dies loses what it had not replayed yet, and the others go on.
  */
 import cluster from "node:cluster";
+import { createServer } from "node:net";
 import { originHost } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
 import type { Failure } from "../failure.ts";
 import { Admin } from "./admin.ts";
+import { listen } from "./listening.ts";
 import type { Log } from "./log.ts";
 import type { LayerState, Readiness } from "./readiness.ts";
 import { type Service, type StopReport, sumOf } from "./service.ts";
@@ -52,11 +54,10 @@ class ParentProcess implements Service {
     cluster.setupPrimary({ exec: process.argv[1]!, args: ["serve"] });
   }
 
-  /** The first alone: it may have to choose the port that all of them share. */
+  /** Any free port is chosen here: workers that ask for one themselves get another whenever all of them have died. */
   async start(): Promise<void> {
-    this.port = await this.#fork(1).listening;
-    const others = Array.from({ length: this.#settings.workers - 1 }, (_, i) => this.#fork(i + 2).listening);
-    await Promise.all(others);
+    if (this.port === 0) this.port = await freePort(this.#settings.host);
+    await Promise.all(Array.from({ length: this.#settings.workers }, (_, i) => this.#fork(i + 1).listening));
   }
 
   async ensureRootKey(): Promise<string | null> {
@@ -109,6 +110,13 @@ class ParentProcess implements Service {
     }, afterMs);
     this.#timers.add(timer);
   }
+}
+
+async function freePort(host: string): Promise<number> {
+  const server = createServer();
+  const port = await listen(server, { host, port: 0 });
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 const BAD: readonly LayerState["status"][] = ["away", "degraded", "absent", "ok"];

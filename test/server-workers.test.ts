@@ -1,0 +1,91 @@
+/** `sluice serve --workers 2`: one port, one count, and nobody missed when one of them dies. */
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
+import { poll } from "./rig/poll.ts";
+import { type Answer, SluiceServer } from "./rig/sluice-server.ts";
+
+/** So long that no window ends during the test. */
+const KEY = { namespace: "api", identifier: "user_1", limit: 10, duration: 30 * 86_400_000 };
+
+let folder = "";
+let server: SluiceServer;
+beforeAll(async () => {
+  folder = temporaryFolder();
+  server = await SluiceServer.start(folder, { args: ["--workers", "2"] });
+});
+afterAll(async () => {
+  await server.stop("SIGKILL");
+  removeFolder(folder);
+});
+
+/** On a connection of its own: the parent deals them out in turn. */
+function ask(body: object): Promise<Answer["body"]> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${server.key}`, "content-type": "application/json" };
+    const asked = request(`${server.url}/v2/ratelimit.limit`, { method: "POST", headers, agent: false }, (response) => {
+      let text = "";
+      response.on("data", (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      response.on("end", () =>
+        response.statusCode === 200 ? resolve(JSON.parse(text).data) : reject(new Error(text)),
+      );
+    });
+    asked.on("error", reject);
+    asked.end(JSON.stringify({ ...KEY, ...body }));
+  });
+}
+
+function workerPids(): Map<unknown, number> {
+  return new Map(server.log("worker.started").map(({ worker, workerPid }) => [worker, Number(workerPid)]));
+}
+
+describe("sluice serve --workers 2", () => {
+  test("shares the port, and one count: what one of them accepted, the other denies", async () => {
+    for (const cost of [5, 5]) expect((await ask({ cost })).success).toBe(true);
+    // Neither lets 6 more in by what it accepted itself; after a denial each asks the origin before it allows, peeks included.
+    for (const cost of [6, 6]) expect((await ask({ cost })).success).toBe(false);
+    await poll("both to know", async () => {
+      const peeks = [await ask({ cost: 0 }), await ask({ cost: 0 }), await ask({ cost: 0 }), await ask({ cost: 0 })];
+      return peeks.every(({ remaining }) => remaining === 0);
+    });
+    for (let i = 0; i < 4; i++) expect((await ask({})).success).toBe(false);
+    expect(await server.ready()).toMatchObject({
+      status: 200,
+      body: { ready: true, layers: { region: { status: "ok" } } },
+    });
+  });
+
+  test("replaces a worker that is killed, and the count stands", async () => {
+    const pid = workerPids().get(1)!;
+    process.kill(pid, "SIGKILL");
+    await poll("another worker 1", () => workerPids().get(1) !== pid);
+    expect(server.log("worker.died")).toMatchObject([{ worker: 1, replacedAfterMs: 100 }]);
+    for (let i = 0; i < 4; i++) expect((await ask({})).success).toBe(false);
+  });
+
+  test("stops all of them, and ends with 0", async () => {
+    const { code, out } = await server.stop();
+    expect(code).toBe(0);
+    expect(out.match(/Sluice listens on/g)).toHaveLength(1);
+    expect(out.match(/shown this once/g)).toHaveLength(1);
+    for (const pid of workerPids().values()) expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+  });
+
+  test("workers end with their parent, however it ends", async () => {
+    server = await SluiceServer.start(folder, { args: ["--workers", "2"] });
+    const pids = [...workerPids().values()];
+    expect(pids).toHaveLength(2);
+    await server.stop("SIGKILL");
+    await poll("their end", () => pids.every((pid) => !isAlive(pid)));
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
