@@ -1,0 +1,202 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { InputError } from "../input-error.ts";
+import { loadSettings } from "./load-settings.ts";
+
+const SECRET = "hunter2-hunter2";
+const FILES = {
+  "good.yaml":
+    "port: 9000\nregion: eu-west\nredis:\n  url: redis://redis.internal\nhttp:\n  hosts: [a.example, b.example]\nlog:\n",
+  "misspelt.yaml": "prot: 9000\n",
+  "deep.yaml": "redis:\n  ulr: redis://redis.internal\n",
+  "flat.yaml": "redis: redis://redis.internal\n",
+  "type.yaml": "port: [1]\n",
+  "password.yaml": `sql:\n  url: mysql://user:${SECRET}@db.internal/sluice\n`,
+  "key.yaml": `rootKey: ${SECRET}\n`,
+  "proto.yaml": "__proto__:\n  port: 1\n",
+  "list.yaml": "- 1\n",
+  "broken.yaml": "port: [\n",
+  "sql-url": `postgres://user:${SECRET}@db.internal/sluice\n`,
+  "no-url": `${SECRET}\n`,
+  "no.pem": "no PEM\n",
+};
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-settings-"));
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Given {
+  readonly options?: Record<string, unknown>;
+  readonly environment?: Record<string, string>;
+  /** In the folder. */
+  readonly file?: string;
+}
+
+/** `{}` in a value is the folder. */
+function load({ options = {}, environment = {}, file }: Given) {
+  const placed = <T>(values: Record<string, T>) =>
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [
+        name,
+        typeof value === "string" ? value.replace("{}", folder) : value,
+      ]),
+    );
+  const flags = file === undefined ? options : { ...options, file: join(folder, file) };
+  return loadSettings(placed(flags), placed(environment) as Record<string, string>);
+}
+
+function refusal(given: Given): InputError {
+  try {
+    load(given);
+  } catch (error) {
+    if (error instanceof InputError) return error;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+describe("settings", () => {
+  test("a file is weaker than the environment, and that than flags; every value knows its source", () => {
+    const given = {
+      file: "good.yaml",
+      environment: { SLUICE_PORT: "9001", SLUICE_REGION: "us-east", SLUICE_DATA: "" },
+      options: { port: "9002" },
+    };
+    const { settings, effective } = load(given);
+    expect(settings).toMatchObject({ port: 9002, region: "us-east", redisUrl: "redis://redis.internal" });
+    expect(settings.api.hosts).toEqual(["a.example", "b.example"]);
+    const sources = Object.fromEntries(effective.map(({ path, source }) => [path, source.replace(folder, "")]));
+    expect(sources).toMatchObject({
+      port: "--port",
+      region: "SLUICE_REGION",
+      "redis.url": "redis.url in /good.yaml",
+      data: "default",
+    });
+  });
+
+  test("without any, it is loopback, one process, no stores", () => {
+    const { settings } = load({});
+    expect(settings).toMatchObject({
+      host: "127.0.0.1",
+      port: 8080,
+      workers: 1,
+      redisUrl: null,
+      sqlUrl: null,
+      rootKey: null,
+    });
+  });
+
+  test("a secret is read from the environment or a file of its own, and not shown", () => {
+    const { settings, effective } = load({
+      environment: {
+        SLUICE_ROOT_KEY: SECRET,
+        SLUICE_SQL_URL_FILE: "{}/sql-url",
+        SLUICE_REDIS_URL: `redis://:${SECRET}@redis.internal`,
+      },
+    });
+    expect(settings.rootKey).toBe(SECRET);
+    expect(settings.sqlUrl).toBe(`postgres://user:${SECRET}@db.internal/sluice`);
+    expect(JSON.stringify(effective)).not.toContain(SECRET);
+    expect(effective.find(({ path }) => path === "sql.url")?.shown).toBe("postgres://user:hidden@db.internal/sluice");
+  });
+
+  test("a stronger source wins over the file of a weaker one", () => {
+    const environment = { SLUICE_SQL_URL_FILE: "{}/sql-url" };
+    const { settings } = load({ environment, options: { sqlUrl: "sqlite:./shared.db" } });
+    expect(settings.sqlUrl).toBe("sqlite:./shared.db");
+  });
+
+  test("every loopback address may be listened on in the clear; beyond it, if that is said", () => {
+    for (const host of ["127.0.0.1", "127.8.8.8", "::1", "localhost"]) load({ options: { host } });
+    load({ options: { host: "0.0.0.0", allowPlainHttp: true } });
+    load({ environment: { SLUICE_HOST: "0.0.0.0", SLUICE_ALLOW_PLAIN_HTTP: "true" } });
+  });
+});
+
+describe("bad settings", () => {
+  test.each<Given & { says: string; hint?: string }>([
+    { options: { port: "65536" }, says: '--port must be an integer from 0 to 65535; got "65536"' },
+    { options: { port: "-1" }, says: '--port must be an integer from 0 to 65535; got "-1"' },
+    { options: { port: "8080x" }, says: "--port must be" },
+    { environment: { SLUICE_PORT: "http" }, says: 'SLUICE_PORT must be an integer from 0 to 65535; got "http"' },
+    { environment: { SLUICE_PORT: "tcp://10.0.0.1:8080" }, says: "SLUICE_PORT", hint: "enableServiceLinks: false" },
+    {
+      environment: { SLUICE_SERVICE_HOST: "10.0.0.1" },
+      says: "SLUICE_SERVICE_HOST",
+      hint: "enableServiceLinks: false",
+    },
+    {
+      environment: { SLUICE_REDIS_ULR: "x" },
+      says: "not known: SLUICE_REDIS_ULR",
+      hint: "did you mean SLUICE_REDIS_URL?",
+    },
+    { file: "misspelt.yaml", says: 'misspelt.yaml has a key that is not known: "prot"', hint: "did you mean port?" },
+    { file: "deep.yaml", says: 'a key that is not known: "redis.ulr"', hint: "did you mean redis.url?" },
+    { file: "flat.yaml", says: "redis in {}/flat.yaml must be a map; got string", hint: "url, urlFile, caFile" },
+    { file: "type.yaml", says: "port in {}/type.yaml must be an integer from 0 to 65535; got [1]" },
+    { file: "proto.yaml", says: 'a key that is not known: "__proto__"' },
+    { file: "list.yaml", says: "must be a map of names to values" },
+    { file: "broken.yaml", says: "broken.yaml is not YAML" },
+    { file: "none.yaml", says: "--file must be a file that can be read", hint: "YAML" },
+    { environment: { SLUICE_FILE: "{}/none.yaml" }, says: "SLUICE_FILE must be a file that can be read" },
+    {
+      file: "password.yaml",
+      says: "sql.url in {}/password.yaml must not hold a password in a configuration file",
+      hint: "SLUICE_SQL_URL",
+    },
+    {
+      file: "key.yaml",
+      says: "rootKey in {}/key.yaml must not be given by a configuration file",
+      hint: "SLUICE_ROOT_KEY",
+    },
+    { options: { rootKey: SECRET }, says: "--root-key must not be given by a flag", hint: "--root-key-file" },
+    { options: { redisUrl: `redis://:${SECRET}@h` }, says: "--redis-url must not hold a password in a flag" },
+    { environment: { SLUICE_ROOT_KEY: "short" }, says: "SLUICE_ROOT_KEY must be 8 to 512 visible ASCII characters" },
+    { environment: { SLUICE_ROOT_KEY: `${SECRET} x` }, says: "got a text of 17 characters, not shown here" },
+    {
+      environment: { SLUICE_ROOT_KEY: "sluice_abcdefgh" },
+      says: "SLUICE_ROOT_KEY begins like a key of Sluice and is none",
+    },
+    { environment: { SLUICE_SQL_URL_FILE: "{}/no-url" }, says: "SLUICE_SQL_URL_FILE must be a URL mysql://" },
+    { environment: { SLUICE_SQL_URL_FILE: "{}/none" }, says: "SLUICE_SQL_URL_FILE must be a file that can be read" },
+    { environment: { SLUICE_SQL_URL: `http://${SECRET}` }, says: "SLUICE_SQL_URL must be a URL mysql://" },
+    { environment: { SLUICE_SQL_URL: "mysql://db.internal" }, says: "with a host and a database" },
+    { environment: { SLUICE_SQL_URL: "mysql://db.internal/x?ssl=1" }, says: "without parameters" },
+    { environment: { SLUICE_SQL_URL: "sqlite:" }, says: "SLUICE_SQL_URL must be a URL" },
+    {
+      environment: { SLUICE_SQL_URL: "sqlite:a.db", SLUICE_SQL_URL_FILE: "{}/sql-url" },
+      says: "SLUICE_SQL_URL and SLUICE_SQL_URL_FILE are both given",
+    },
+    {
+      options: { host: "0.0.0.0" },
+      says: '--host must be a loopback address unless there is TLS; got "0.0.0.0"',
+      hint: "--allow-plain-http",
+    },
+    { environment: { SLUICE_HOST: "::" }, says: "SLUICE_HOST must be a loopback address" },
+    { options: { tlsCertFile: "{}/no.pem" }, says: "--tls-cert-file is given without tls.keyFile" },
+    { options: { tlsCertFile: "{}/no.pem", tlsKeyFile: "{}/no.pem" }, says: "do not go together" },
+    {
+      options: { tlsCertFile: "{}/none", tlsKeyFile: "{}/none" },
+      says: "--tls-cert-file must be a file that can be read",
+    },
+    { options: { redisCaFile: "{}/no.pem" }, says: "--redis-ca-file is given without a rediss:// URL" },
+    { options: { sqlCaFile: "{}/no.pem" }, says: "--sql-ca-file is given without sql.tls" },
+    { options: { workers: "0" }, says: "--workers must be an integer from 1 to 256" },
+    { options: { region: "x".repeat(65) }, says: "--region must be 1 to 64 characters" },
+    { options: { shutdownTimeout: "1h" }, says: "--shutdown-timeout must be from 1s to 2m" },
+    { options: { httpBodyMax: "1GB" }, says: "--http-body-max must be from 1KiB to 64MiB" },
+    { options: { logLevel: "verbose" }, says: "--log-level must be one of debug, info, warn, error" },
+    { environment: { SLUICE_ALLOW_PLAIN_HTTP: "yes" }, says: "SLUICE_ALLOW_PLAIN_HTTP must be true or false" },
+  ])("$says", ({ says, hint = "", ...given }) => {
+    const refused = refusal(given);
+    expect(refused.message.replaceAll(folder, "{}")).toContain(says);
+    expect(refused.hint).toContain(hint);
+    expect(refused.hint).not.toBe("");
+    expect(refused.message + refused.hint).not.toContain(SECRET);
+  });
+});
