@@ -1,0 +1,180 @@
+/**
+ * Two servers of one region and one of another, on a real Redis each and one MariaDB: what is set, made or counted at one of them
+ * is known to all, and none of it is lost when they are replaced one by one or the database goes away.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
+import { MariadbServer } from "./rig/mariadb-server.ts";
+import { poll } from "./rig/poll.ts";
+import { RedisServer } from "./rig/redis-server.ts";
+import { RequestLoad } from "./rig/request-load.ts";
+import { SluiceServer, sluice } from "./rig/sluice-server.ts";
+import { storedCells } from "./rig/stored-cells.ts";
+
+/** So long that no window ends during a test. */
+const DURATION = 30 * 86_400_000;
+/** A change is everywhere in about a second; the rest is for a machine that has other things to do. */
+const SOON_MS = 15_000;
+
+let folder = "";
+let mariadb: MariadbServer;
+const redis: RedisServer[] = [];
+/** Two of region a, one of region b. */
+let servers: SluiceServer[] = [];
+const started: SluiceServer[] = [];
+
+function begin(region: "a" | "b"): SluiceServer {
+  const environment = {
+    SLUICE_SQL_URL: mariadb.url(),
+    SLUICE_REDIS_URL: redis[region === "a" ? 0 : 1]!.url,
+    SLUICE_REGION: region,
+  };
+  const server = SluiceServer.begin(folder, { environment });
+  started.push(server);
+  return server;
+}
+
+/** Wherever the others stand, it has the key that one of them printed. */
+async function successor(): Promise<SluiceServer> {
+  const server = begin("a");
+  server.key = servers[0]!.key;
+  await server.greeted();
+  await poll("readiness", async () => (await server.ready()).status === 200);
+  return server;
+}
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  const [sql, ...stores] = await Promise.all([MariadbServer.start(), RedisServer.start(), RedisServer.start()]);
+  mariadb = sql;
+  redis.push(...stores);
+  servers = [begin("a"), begin("a"), begin("b")];
+  await Promise.all(servers.map((server) => server.greeted()));
+}, 120_000);
+afterAll(async () => {
+  for (const server of started) await server.stop("SIGKILL");
+  for (const one of redis) await one.stop();
+  await mariadb.stop();
+  removeFolder(folder);
+});
+
+/** Asks all of them until each says so. */
+function everywhere(what: string, ask: (server: SluiceServer) => Promise<boolean>): Promise<true> {
+  return poll(
+    what,
+    async () => {
+      const answers = await Promise.all(servers.map(ask));
+      return answers.every((isSo) => isSo) ? true : undefined;
+    },
+    SOON_MS,
+  );
+}
+
+describe("servers of two regions", () => {
+  test("that start at once on an empty database make one root key, which opens all of them", async () => {
+    const keys = servers.map(({ key }) => key).filter((key) => key !== "");
+    expect(keys).toHaveLength(1);
+    for (const server of servers) server.key = keys[0]!;
+    await everywhere("the key", async (server) => (await server.post("listNamespaces", {})).status === 200);
+  });
+
+  test("count together: what each accepted, all deny", async () => {
+    const body = { namespace: "api", identifier: "shared", limit: 100, duration: DURATION };
+    for (const [i, cost] of [40, 30, 30].entries()) {
+      expect((await servers[i]!.post("limit", { ...body, cost })).body.data).toMatchObject({ success: true });
+    }
+    await everywhere("the count", async (server) => {
+      const { status, body: answer } = await server.post("limit", { ...body, cost: 0 });
+      return status === 200 && answer.data.remaining === 0;
+    });
+    for (const server of servers) expect((await server.post("limit", body)).body.data.success).toBe(false);
+  });
+
+  test("an override that is set at one of them holds at all, and so does its end", async () => {
+    const body = { namespace: "api", identifier: "vip_1", limit: 1, duration: DURATION };
+    const override = { namespace: "api", identifier: "vip_*" };
+    const set = await servers[2]!.post("setOverride", { ...override, limit: 5_000, duration: DURATION });
+    const { overrideId } = set.body.data;
+    await everywhere("the override", async (server) => {
+      const { data } = (await server.post("limit", { ...body, cost: 0 })).body;
+      return data.overrideId === overrideId && data.limit === 5_000;
+    });
+    expect((await servers[0]!.post("deleteOverride", override)).status).toBe(200);
+    await everywhere(
+      "its end",
+      async (server) => (await server.post("limit", { ...body, cost: 0 })).body.data.limit === 1,
+    );
+  });
+
+  test("a key that is made at the command line opens all of them, and none once it is revoked", async () => {
+    const environment = { SLUICE_SQL_URL: mariadb.url() };
+    const made = await sluice(["keys", "create", "--permissions", "ratelimit.*.limit", "--json"], environment);
+    const { id, key } = JSON.parse(made.out) as { id: string; key: string };
+    const body = { namespace: "api", identifier: "user_1", limit: 100, duration: DURATION };
+    await everywhere("the key", async (server) => (await server.post("limit", body, key)).status === 200);
+    expect((await servers[0]!.post("listNamespaces", {}, key)).status).toBe(403);
+    expect((await sluice(["keys", "revoke", id], environment)).code).toBe(0);
+    await everywhere("its end", async (server) => (await server.post("limit", body, key)).status === 401);
+  });
+});
+
+describe("a rolling restart under load", () => {
+  test("loses no accepted request, and answers no 5xx", async () => {
+    const load = new RequestLoad({
+      loops: 4,
+      operation: "limit",
+      body: { namespace: "api", identifier: "rolling-restart", limit: 1_000_000_000, duration: DURATION },
+    });
+    load.targets = servers.slice(0, 2);
+    for (const old of [...load.targets]) {
+      await load.more(30);
+      const next = await successor();
+      load.targets = [...load.targets, next];
+      await load.more(30);
+      // Clients learn of it by what they meet.
+      expect((await old.stop()).code).toBe(0);
+      load.targets = load.targets.filter((one) => one !== old);
+      await load.more(30);
+    }
+    const [first, second] = load.targets as [SluiceServer, SluiceServer];
+    const { statuses, unanswered } = await load.stop();
+    for (const server of load.targets) expect((await server.stop()).code).toBe(0);
+    expect([...statuses.keys()]).toEqual([200]);
+    const cells = (await storedCells(redis[0]!)).filter(({ name }) => name.includes("rolling-restart"));
+    const total = cells.reduce((sum, cell) => sum + cell.sum, 0);
+    // Of a request that was cut off, the client cannot know.
+    const accepted = statuses.get(200)!;
+    expect(total).toBeGreaterThanOrEqual(accepted);
+    expect(total).toBeLessThanOrEqual(accepted + unanswered);
+    servers = [await successor(), servers[2]!];
+    expect([first.key, second.key]).toEqual([servers[0]!.key, servers[0]!.key]);
+  });
+});
+
+describe("a database that goes away", () => {
+  test("what is known goes on, what is new waits; a server that starts meanwhile is not ready until it is back", async () => {
+    const [server] = servers as [SluiceServer];
+    const body = { namespace: "api", identifier: "user_1", limit: 1_000, duration: DURATION };
+    expect((await server.post("limit", body)).status).toBe(200);
+    await mariadb.process.kill();
+    expect((await server.post("limit", body)).status).toBe(200);
+    expect((await server.post("limit", { ...body, namespace: "new" })).status).toBe(503);
+    expect((await server.ready()).status).toBe(200);
+
+    const newcomer = begin("a");
+    newcomer.key = server.key;
+    await newcomer.listening();
+    expect((await newcomer.post("limit", body)).status).toBe(503);
+    expect(await newcomer.ready()).toMatchObject({
+      status: 503,
+      body: { ready: false, layers: { admin: { status: "away" } } },
+    });
+    await mariadb.process.begin();
+    await poll("readiness", async () => (await newcomer.ready()).status === 200, SOON_MS);
+    expect((await newcomer.post("limit", body)).status).toBe(200);
+    await poll(
+      "a new namespace",
+      async () => (await server.post("limit", { ...body, namespace: "new" })).status === 200,
+    );
+  });
+});
