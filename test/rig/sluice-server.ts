@@ -32,9 +32,9 @@ export class SluiceProcess {
   #out = "";
   #err = "";
 
-  constructor(args: readonly string[], environment: Variables, cwd?: string) {
+  constructor(args: readonly string[], environment: Variables, cwd?: string, command = COMMAND) {
     const env = { PATH: process.env["PATH"] ?? "", ...environment };
-    this.child = start(process.execPath, [COMMAND, ...args], {
+    this.child = start(process.execPath, [command, ...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env,
       ...(cwd === undefined ? {} : { cwd }),
@@ -64,6 +64,8 @@ export class SluiceProcess {
 export interface ServerOptions {
   readonly args?: readonly string[];
   readonly environment?: Variables;
+  /** Another program than the one of this tree: one that was installed. */
+  readonly command?: string;
 }
 
 /** A running `sluice serve`. */
@@ -74,14 +76,15 @@ export class SluiceServer extends SluiceProcess {
   key = "";
 
   /** Listens on any free port, with its data in that folder; resolves when it has greeted. */
-  static async start(folder: string, { args = [], environment = {} }: ServerOptions = {}): Promise<SluiceServer> {
-    const server = SluiceServer.begin(folder, { args, environment });
+  static async start(folder: string, options: ServerOptions = {}): Promise<SluiceServer> {
+    const server = SluiceServer.begin(folder, options);
     await server.greeted();
     return server;
   }
 
-  static begin(folder: string, { args = [], environment = {} }: ServerOptions = {}): SluiceServer {
-    const server = new SluiceServer(["serve", "--port", "0", "--data", join(folder, "data"), ...args], environment);
+  static begin(folder: string, { args = [], environment = {}, command }: ServerOptions = {}): SluiceServer {
+    const words = ["serve", "--port", "0", "--data", join(folder, "data"), ...args];
+    const server = new SluiceServer(words, environment, undefined, command);
     server.key = environment["SLUICE_ROOT_KEY"] ?? "";
     return server;
   }

@@ -29,7 +29,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
   };
   const program = new Command("sluice")
     .description("Sluice, a distributed rate limiter: its command line.")
-    .version(manifest.version);
+    .version(manifest.version, "--version", "print the version");
   for (const command of [
     serveCommand(console, exit),
     configCommand(console),
