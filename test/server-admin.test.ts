@@ -1,16 +1,20 @@
-/** The admin store on the three databases, on real servers. */
+/** The admin store on the three databases, on real servers: the conformance suite, and what happens when one is in trouble. */
 import { join } from "node:path";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AdminSchemaError, adminTables, migrateAdmin } from "../packages/server/src/admin/admin-schema.ts";
+import { AdminStoreAway } from "../packages/server/src/admin/admin-store.ts";
 import { adminStoreConformance } from "../packages/server/src/admin/admin-store-conformance.ts";
-import { openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
+import { type AdminPlace, openAdminLink, openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
 import { SYSTEM } from "../packages/server/src/system.ts";
+import { ManualTime } from "./manual-time.ts";
 import { oddIdentifiers } from "./odd-identifiers.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { MariadbServer } from "./rig/mariadb-server.ts";
+import { poll } from "./rig/poll.ts";
 import { PostgresServer } from "./rig/postgres-server.ts";
 
 const isDeep = process.env["CI"] === "true";
-const identifiers = oddIdentifiers(20_261, isDeep ? 2_000 : 100);
+const identifiers = oddIdentifiers(20_261, isDeep ? 2_000 : 50);
 
 let folder: string;
 let mariadb: MariadbServer;
@@ -37,3 +41,204 @@ adminStoreConformance("SQLite", {
 });
 adminStoreConformance("MariaDB", { open: open(() => mariadb.url()), oddIdentifiers: identifiers });
 adminStoreConformance("PostgreSQL", { open: open(() => postgres.url()), oddIdentifiers: identifiers });
+
+let prefixes = 0;
+const newPrefix = () => `f${prefixes++}_`;
+
+const SERVERS = [
+  {
+    name: "MariaDB",
+    server: () => mariadb,
+    grants: { user: "CREATE USER modest@'%'", where: "sluice.*", whom: "modest@'%'" },
+  },
+  {
+    name: "PostgreSQL",
+    server: () => postgres,
+    grants: { user: "CREATE USER modest", where: "ALL TABLES IN SCHEMA public", whom: "modest" },
+  },
+] as const;
+
+/** Everybody else is thrown out. */
+async function dropConnections(name: string): Promise<void> {
+  if (name === "PostgreSQL") {
+    await postgres.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sluice'");
+    return;
+  }
+  const rows = await mariadb.ask(
+    "SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()",
+  );
+  for (const { id } of rows) await mariadb.ask(`KILL ${Number(id)}`);
+}
+
+describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, grants }) => {
+  const placeOf = (more: Partial<AdminPlace> = {}): AdminPlace => ({
+    sqlUrl: server().url(),
+    dataDir: folder,
+    ...more,
+  });
+
+  test("a connection that was lost while nobody used it is replaced without a word", async () => {
+    const store = await openAdminStore(placeOf(), SYSTEM, { tablePrefix: newPrefix() });
+    const made = await store.createNamespace("default", "api", "cli:tester");
+    await dropConnections(name);
+    expect((await store.changesSince(0))?.namespaces).toEqual([made]);
+    await dropConnections(name);
+    expect(await store.createNamespace("default", "api", "cli:tester")).toEqual(made);
+    await store.close();
+  });
+
+  test("a server that is frozen is away in time, and serves again afterwards", async () => {
+    const timeoutMs = 300;
+    const store = await openAdminStore(placeOf({ timeoutMs }), SYSTEM, { tablePrefix: newPrefix() });
+    const made = await store.createNamespace("default", "api", "cli:tester");
+    server().process.freeze();
+    try {
+      const beganMs = performance.now();
+      await expect(store.changesSince(0)).rejects.toThrow(AdminStoreAway);
+      // The statement on the connection that was there, then a new connection: each once the time-out and its tenth. And a second for
+      // a busy machine.
+      expect(performance.now() - beganMs).toBeLessThan(2 * 1.1 * timeoutMs + 1_000);
+      await expect(store.createNamespace("default", "other", "cli:tester")).rejects.toThrow(AdminStoreAway);
+    } finally {
+      server().process.thaw();
+    }
+    const back = await poll("the store is back", async () => (await store.changesSince(0))?.namespaces);
+    expect(back).toEqual([made]);
+    await store.close();
+  });
+
+  test("a store that is closed while its server is frozen is closed in time", async () => {
+    const store = await openAdminStore(placeOf({ timeoutMs: 300 }), SYSTEM, { tablePrefix: newPrefix() });
+    await store.changesSince(0);
+    server().process.freeze();
+    try {
+      const asked = store.changesSince(0);
+      const refused = expect(asked).rejects.toThrow(AdminStoreAway);
+      // The question is on its way.
+      await new Promise((resolve) => setImmediate(resolve));
+      await store.close();
+      await refused;
+    } finally {
+      server().process.thaw();
+    }
+  });
+
+  test("a user who may not create tables works on a migrated schema, and is told clearly on another", async () => {
+    const [ready, missing] = [newPrefix(), newPrefix()];
+    const link = await openAdminLink(placeOf(), SYSTEM);
+    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 0, to: 1 });
+    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 1, to: 1 });
+    await link.close();
+    const { user, where, whom } = grants;
+    await server().ask(user);
+    // The line of docs/operating.md.
+    await server().ask(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${where} TO ${whom}`);
+    const place = placeOf({ sqlUrl: server().url(undefined, "modest") });
+    const store = await openAdminStore(place, SYSTEM, { tablePrefix: ready });
+    const made = await store.createNamespace("default", "api", "cli:tester");
+    expect((await store.changesSince(0))?.namespaces).toEqual([made]);
+    await store.close();
+    const poor = await openAdminStore(place, SYSTEM, { tablePrefix: missing });
+    await expect(poor.changesSince(0)).rejects.toThrow(AdminSchemaError);
+    await expect(poor.changesSince(0)).rejects.toThrow(/may not make them .* run sluice migrate as one who may/);
+    await poor.close();
+  });
+});
+
+describe("admin store, in trouble", () => {
+  const newFile = () => `sqlite:${join(folder, `${newPrefix()}.db`)}`;
+  const placeOf = (sqlUrl: string): AdminPlace => ({ sqlUrl, dataDir: folder });
+
+  test("a schema that a newer release has changed stops an older one; one that it has added to does not", async () => {
+    const place = placeOf(newFile());
+    const link = await openAdminLink(place, SYSTEM);
+    await migrateAdmin(link, adminTables(), 0);
+    const insert = "INSERT INTO sluice_admin_schema (version, is_breaking, applied_at) VALUES (?, ?, ?)";
+    await link.transaction((run) => run(insert, 2, 0, 0));
+    const store = await openAdminStore(place, SYSTEM);
+    expect(await store.changesSince(0)).toMatchObject({ revision: 0 });
+    await store.close();
+    await link.transaction((run) => run(insert, 3, 1, 0));
+    const older = await openAdminStore(place, SYSTEM);
+    await expect(older.changesSince(0)).rejects.toThrow(
+      "sluice_admin_schema is at version 3, which this release does not know (it knows 1): use a newer release",
+    );
+    await expect(older.createNamespace("default", "api", "cli:tester")).rejects.toThrow(AdminSchemaError);
+    await expect(migrateAdmin(link, adminTables(), 0)).rejects.toThrow(AdminSchemaError);
+    await older.close();
+    await link.close();
+  });
+
+  test("a store that may not migrate says what to do", async () => {
+    const store = await openAdminStore(placeOf(newFile()), SYSTEM, { mayMigrate: false });
+    await expect(store.changesSince(0)).rejects.toThrow(/at version 0, and 1 is needed: run sluice migrate first/);
+    await store.close();
+  });
+
+  test("a lock that another process holds is waited for, and not for ever", async () => {
+    const place = placeOf(newFile());
+    const time = new ManualTime();
+    const store = await openAdminStore(place, { ...SYSTEM, clock: time.clock, timers: time.timers });
+    await store.changesSince(0);
+    const other = await openAdminLink(place, SYSTEM);
+    const [held, release] = gate();
+    const [taken, take] = gate();
+    const holding = other.transaction(async () => {
+      take();
+      await held;
+    });
+    await taken;
+    let settled: unknown = null;
+    const note = (what: unknown) => {
+      settled = what;
+    };
+    // No longer than the patience of five seconds, and the pause under way.
+    void store.createNamespace("default", "first", "cli:tester").then(note, note);
+    await time.advance(4_900);
+    expect(settled).toBeNull();
+    await time.advance(150);
+    expect(settled).toBeInstanceOf(AdminStoreAway);
+    // Readers need not wait.
+    expect((await store.changesSince(0))?.namespaces).toEqual([]);
+    const second = store.createNamespace("default", "second", "cli:tester");
+    await time.advance(1_000);
+    release();
+    await holding;
+    await time.advance(100);
+    expect((await second).name).toBe("second");
+    await other.close();
+    await store.close();
+    expect(time.pending).toBe(0);
+  });
+
+  test.each([
+    ["mysql://root@127.0.0.1/", "got no database"],
+    ["mysql://root@127.0.0.1/sluice?ssl=true", "got parameters"],
+    ["postgres:///sluice", "got a text that is none"],
+    ["oracle://x/y", "got oracle:"],
+    ["sqlite:", "sqlite: and a path"],
+    ["sqlite://host/file.db", "sqlite: and a path"],
+  ])("%s is refused, and says why", async (sqlUrl, why) => {
+    await expect(openAdminStore(placeOf(sqlUrl), SYSTEM)).rejects.toThrow(why);
+  });
+
+  test("a password in a URL is shown by no error", async () => {
+    const sqlUrl = "mysql://root:hunter22@127.0.0.1:1/sluice";
+    const store = await openAdminStore(placeOf(sqlUrl), SYSTEM);
+    const error: unknown = await store.changesSince(0).catch((one: unknown) => one);
+    expect(error).toBeInstanceOf(AdminStoreAway);
+    expect(String(error)).toContain("ECONNREFUSED");
+    expect(String(error)).not.toContain("hunter22");
+    await store.close();
+    await expect(openAdminStore(placeOf("mysql://root:hunter22@/"), SYSTEM)).rejects.not.toThrow("hunter22");
+  });
+});
+
+/** A promise, and what resolves it. */
+function gate(): [Promise<void>, () => void] {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return [opened, open];
+}
