@@ -9,6 +9,7 @@ import { SYSTEM } from "../packages/server/src/system.ts";
 import { ManualTime } from "./manual-time.ts";
 import { oddIdentifiers } from "./odd-identifiers.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
+import { runSluice } from "./rig/command-line.ts";
 import { MariadbServer } from "./rig/mariadb-server.ts";
 import { poll } from "./rig/poll.ts";
 import { PostgresServer } from "./rig/postgres-server.ts";
@@ -142,6 +143,17 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
     await expect(poor.changesSince(0)).rejects.toThrow(AdminSchemaError);
     await expect(poor.changesSince(0)).rejects.toThrow(/may not make them .* run sluice migrate as one who may/);
     await poor.close();
+  });
+});
+
+describe.each(SERVERS)("sluice migrate on $name", ({ server }) => {
+  test("makes the tables of the store and of the counters, once, and keys can be made", async () => {
+    const environment = { SLUICE_SQL_URL: server().url(), SLUICE_DATA: folder };
+    const migrate = async () => JSON.parse((await runSluice(["migrate", "--json"], environment)).out) as unknown;
+    expect(await migrate()).toEqual({ admin: { from: 0, to: 1 }, counters: { from: 0, to: 1 } });
+    expect(await migrate()).toEqual({ admin: { from: 1, to: 1 }, counters: { from: 1, to: 1 } });
+    const created = await runSluice(["keys", "create"], environment);
+    expect(created).toMatchObject({ code: 0, out: expect.stringMatching(/^sluice_/) });
   });
 });
 

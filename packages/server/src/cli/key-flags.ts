@@ -62,7 +62,9 @@ export const EXPIRES = {
     if (typeof value !== "string") return undefined;
     if (MOMENT.test(value)) {
       const atMs = Date.parse(value);
-      return Number.isNaN(atMs) ? undefined : () => atMs;
+      // The 31st of February would be the 3rd of March.
+      const isDay = !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(value.slice(0, 10));
+      return isDay ? () => atMs : undefined;
     }
     const ms = /\d$/.test(value) ? undefined : span(value);
     return ms === undefined ? undefined : (nowMs) => nowMs + Math.round(ms);

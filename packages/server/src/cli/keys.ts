@@ -170,11 +170,10 @@ async function everything(store: AdminStore) {
   return (await store.changesSince(0))!;
 }
 
+/** What is no id may be a key itself, and is not repeated. */
 function unknownKey(id: string): Failure {
-  return new Failure(
-    `there is no key ${JSON.stringify(id)}`,
-    "sluice keys list shows the ids; a key's own text is none",
-  );
+  const given = /^key_\w{1,64}$/.test(id) ? id : "of that id";
+  return new Failure(`there is no key ${given}`, "sluice keys list shows the ids; they begin with key_");
 }
 
 /** Keys may be made before the first server starts: then the first workspace is, too. */
