@@ -224,8 +224,8 @@ describe("admin store, in trouble", () => {
   });
 
   test.each([
-    ["mysql://root@127.0.0.1/", "got no database"],
-    ["mysql://root@127.0.0.1/sluice?ssl=true", "got parameters"],
+    ["mysql://user@127.0.0.1/", "got no database"],
+    ["mysql://user@127.0.0.1/sluice?ssl=true", "got parameters"],
     ["postgres:///sluice", "got a text that is none"],
     ["oracle://x/y", "got oracle:"],
     ["sqlite:", "sqlite: and a path"],
@@ -235,14 +235,14 @@ describe("admin store, in trouble", () => {
   });
 
   test("a password in a URL is shown by no error", async () => {
-    const sqlUrl = "mysql://root:hunter22@127.0.0.1:1/sluice";
+    const sqlUrl = "mysql://user:hunter22@127.0.0.1:1/sluice";
     const store = await openAdminStore(placeOf(sqlUrl), SYSTEM);
     const error: unknown = await store.changesSince(0).catch((one: unknown) => one);
     expect(error).toBeInstanceOf(AdminStoreAway);
     expect(String(error)).toContain("ECONNREFUSED");
     expect(String(error)).not.toContain("hunter22");
     await store.close();
-    await expect(openAdminStore(placeOf("mysql://root:hunter22@/"), SYSTEM)).rejects.not.toThrow("hunter22");
+    await expect(openAdminStore(placeOf("mysql://user:hunter22@/"), SYSTEM)).rejects.not.toThrow("hunter22");
   });
 });
 

@@ -168,7 +168,7 @@ describe("sluice keys", () => {
   test.each([
     [["keys", "create", "--workspace", "nobody"], 'there is no workspace "nobody"'],
     [["keys", "revoke", "key_none"], "there is no key key_none"],
-    [["keys", "list", "--sql-url", "mysql://root@127.0.0.1:1/x"], "ECONNREFUSED"],
+    [["keys", "list", "--sql-url", "mysql://user@127.0.0.1:1/x"], "ECONNREFUSED"],
   ])("%j cannot be done: code 1, and it says why", async (args, says) => {
     const { code, out, errors } = await sluice(...args);
     expect([code, out]).toEqual([1, ""]);
