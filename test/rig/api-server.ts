@@ -11,6 +11,7 @@ import { openAdminStore } from "../../packages/server/src/admin/open-admin-store
 import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
 import type { ApiSettings } from "../../packages/server/src/http/api.ts";
 import { createApi } from "../../packages/server/src/http/app.ts";
+import { Tally } from "../../packages/server/src/metrics/tally.ts";
 import { Drain } from "../../packages/server/src/serve/drain.ts";
 import { listen } from "../../packages/server/src/serve/listening.ts";
 import type { Log } from "../../packages/server/src/serve/log.ts";
@@ -73,6 +74,7 @@ export async function startApi(
   const log: Log = { debug: () => {}, info: () => {}, warn: hear, error: hear };
   const app = createApi({
     limiter,
+    tally: new Tally(),
     directory,
     store,
     log,

@@ -2,6 +2,7 @@
 import type { Limiter } from "sluice";
 import type { AdminStore } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
+import type { Tally } from "../metrics/tally.ts";
 import type { Log } from "../serve/log.ts";
 
 export interface ApiParts {
@@ -9,6 +10,8 @@ export interface ApiParts {
   readonly directory: Directory;
   readonly store: AdminStore;
   readonly log: Log;
+  /** Told of every decision and answer. */
+  readonly tally: Tally;
   readonly settings: ApiSettings;
   readonly wallMs: () => number;
 }

@@ -55,6 +55,14 @@ interface Entry {
   readonly check: BodyCheck;
 }
 
+/** One request that is being answered. */
+interface Exchange {
+  readonly requestId: string;
+  readonly beganMs: number;
+  readonly response: ServerResponse;
+  readonly fail: (error: unknown) => void;
+}
+
 class Api {
   readonly #parts: ApiParts;
   readonly #quota: Quota;
@@ -74,12 +82,17 @@ class Api {
 
   hear(request: IncomingMessage, response: ServerResponse): void {
     const requestId = this.#nextId();
-    const fail = (error: unknown) => refuse(request, response, requestId, problemOf(error, this.#parts.log));
+    const beganMs = performance.now();
+    const entry = this.#routes.get(request.url!);
+    const operation = entry === undefined ? "other" : entry.route.operation;
+    const fail = (error: unknown) => {
+      const problem = problemOf(error, this.#parts.log);
+      if (refuse(request, response, requestId, problem)) this.#count(operation, problem.status, beganMs);
+    };
     try {
       const { host, authorization } = request.headers;
       const misdirected = this.#checkHost(host);
       if (misdirected !== undefined) throw misdirected;
-      const entry = this.#routes.get(request.url!);
       if (entry === undefined) {
         answerPage(request, response);
         return;
@@ -89,7 +102,7 @@ class Api {
       const caller = authenticate(this.#parts.directory, authorization, nowMs);
       const go = () => {
         readBody(request, this.#parts.settings.bodyMaxBytes, fail, (bytes) => {
-          this.#call(entry, caller, requestId, bytes, response, fail);
+          this.#call(entry, caller, { requestId, beganMs, response, fail }, bytes);
         });
       };
       const taken = this.#quota.take(caller.workspace);
@@ -103,26 +116,19 @@ class Api {
     }
   }
 
-  #call(
-    { route, check }: Entry,
-    caller: Caller,
-    requestId: string,
-    bytes: Buffer,
-    response: ServerResponse,
-    fail: (error: unknown) => void,
-  ): void {
+  #call({ route, check }: Entry, caller: Caller, exchange: Exchange, bytes: Buffer): void {
     try {
       const body = parseJsonBody(bytes);
       check(body);
       const answer = route.handle(this.#parts, caller, body as never);
-      if (answer instanceof Promise) answer.then((one) => this.#answer(response, requestId, one)).catch(fail);
-      else this.#answer(response, requestId, answer);
+      if (answer instanceof Promise) answer.then((one) => this.#answer(route, exchange, one)).catch(exchange.fail);
+      else this.#answer(route, exchange, answer);
     } catch (error) {
-      fail(error);
+      exchange.fail(error);
     }
   }
 
-  #answer(response: ServerResponse, requestId: string, { data, pagination, checked }: Answer): void {
+  #answer(route: Route, { response, requestId, beganMs }: Exchange, { data, pagination, checked }: Answer): void {
     const meta = { requestId };
     const text = JSON.stringify(pagination === undefined ? { meta, data } : { meta, data, pagination });
     const headers = ["content-type", JSON_TYPE, "content-length", String(Buffer.byteLength(text))];
@@ -133,6 +139,11 @@ class Api {
     }
     response.writeHead(200, headers);
     response.end(text);
+    this.#count(route.operation, 200, beganMs);
+  }
+
+  #count(operation: string, status: number, beganMs: number): void {
+    this.#parts.tally.answered(operation, status, performance.now() - beganMs);
   }
 }
 

@@ -8,6 +8,7 @@
  */
 import type { BatchDecision, Decision, Limiter, LimitRequest } from "sluice";
 import type { NamespaceRecord, OverrideRecord } from "../admin/records.ts";
+import type { Tally } from "../metrics/tally.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, actorOf, checkWellFormed } from "./call.ts";
 import { lacking, may } from "./permission.ts";
@@ -18,14 +19,16 @@ import type { LimitBody, LimitData, MultiLimitBody, MultiLimitData } from "./sch
 /** What is asked, after overrides. */
 interface Asked {
   readonly body: LimitBody;
+  readonly namespace: NamespaceRecord;
   readonly request: LimitRequest & { readonly duration: number };
   readonly override: OverrideRecord | undefined;
   readonly isShadow: boolean;
 }
 
-/** What both routes need; heard by whoever counts shadows. */
+/** What both routes need. */
 export interface LimitParts extends AdminParts {
   readonly limiter: Limiter;
+  readonly tally: Tally;
 }
 
 export function limit(parts: LimitParts, caller: Caller, body: LimitBody): Answer | Promise<Answer> {
@@ -38,11 +41,15 @@ export function limit(parts: LimitParts, caller: Caller, body: LimitBody): Answe
 function limitIn(parts: LimitParts, namespace: NamespaceRecord, body: LimitBody): Answer | Promise<Answer> {
   const asked = askedOf(parts, namespace, body);
   const decision = parts.limiter.decide(asked.request);
-  return decision instanceof Promise ? decision.then((one) => limitAnswer(asked, one)) : limitAnswer(asked, decision);
+  return decision instanceof Promise
+    ? decision.then((one) => limitAnswer(parts, asked, one))
+    : limitAnswer(parts, asked, decision);
 }
 
-function limitAnswer(asked: Asked, { success, limit: max, remaining, reset }: Decision): Answer {
+function limitAnswer({ tally }: LimitParts, asked: Asked, decision: Decision): Answer {
+  const { success, limit: max, remaining, reset } = decision;
   const isShadowed = asked.isShadow && !success;
+  tally.decided(asked.namespace, decision, isShadowed);
   const data: LimitData = { success: success || isShadowed, limit: max, remaining, reset };
   if (asked.override !== undefined) data.overrideId = asked.override.id;
   if (isShadowed) data.shadowed = true;
@@ -81,29 +88,37 @@ function multiLimitIn(
   });
   if (asked.some(({ isShadow }) => isShadow)) return limitWithShadows(parts, asked);
   const batch = parts.limiter.decideMany(asked.map(({ request }) => request));
-  return batch instanceof Promise ? batch.then((one) => batchAnswer(asked, one)) : batchAnswer(asked, batch);
+  return batch instanceof Promise
+    ? batch.then((one) => batchAnswer(parts, asked, one))
+    : batchAnswer(parts, asked, batch);
 }
 
-async function limitWithShadows({ limiter }: LimitParts, asked: readonly Asked[]): Promise<Answer> {
+async function limitWithShadows(parts: LimitParts, asked: readonly Asked[]): Promise<Answer> {
   const enforced = asked.filter(({ isShadow }) => !isShadow);
   const batch: BatchDecision =
     enforced.length === 0
       ? { success: true, decisions: [] }
-      : await limiter.limitMany(enforced.map(({ request }) => request));
+      : await parts.limiter.limitMany(enforced.map(({ request }) => request));
   const left = batch.decisions[Symbol.iterator]();
   const decisions: Decision[] = [];
   for (const { isShadow, request } of asked) {
     // A shadow is counted with the others or not at all; a peek tells what it would have.
     const cost = batch.success ? (request.cost ?? 1) : 0;
-    decisions.push(isShadow ? await limiter.limit({ ...request, cost }) : left.next().value!);
+    decisions.push(isShadow ? await parts.limiter.limit({ ...request, cost }) : left.next().value!);
   }
-  return batchAnswer(asked, { success: batch.success, decisions });
+  return batchAnswer(parts, asked, { success: batch.success, decisions });
 }
 
-function batchAnswer(asked: readonly Asked[], { success: passed, decisions }: BatchDecision): Answer {
+function batchAnswer(
+  { tally }: LimitParts,
+  asked: readonly Asked[],
+  { success: passed, decisions }: BatchDecision,
+): Answer {
   const items = asked.map((one, at) => {
-    const { success, limit: max, remaining, reset } = decisions[at]!;
+    const decision = decisions[at]!;
+    const { success, limit: max, remaining, reset } = decision;
     const isShadowed = one.isShadow && !success;
+    tally.decided(one.namespace, decision, isShadowed);
     const item: MultiLimitData["limits"][number] = {
       namespace: one.body.namespace,
       identifier: one.body.identifier,
@@ -135,6 +150,7 @@ function askedOf({ directory }: LimitParts, namespace: NamespaceRecord, body: Li
   const override = directory.overrideFor(namespace.id, body.identifier);
   return {
     body,
+    namespace,
     override,
     isShadow: namespace.isShadow || override?.isShadow === true,
     request: {

@@ -24,9 +24,14 @@ export function problemOf(error: unknown, log: Log): Problem {
   return new Problem("internal_error", "This should not have happened. The server's log says more.");
 }
 
-export function refuse(request: IncomingMessage, response: ServerResponse, requestId: string, problem: Problem): void {
-  // The caller has gone, or was answered: there is nobody to tell.
-  if (response.headersSent || response.destroyed) return;
+/** False if there was nobody to tell: the caller has gone, or was answered. */
+export function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+  problem: Problem,
+): boolean {
+  if (response.headersSent || response.destroyed) return false;
   const wantsProblem = request.headers.accept?.includes("application/problem+json") === true;
   const text = JSON.stringify(problem.toBody(requestId));
   response.setHeader("content-type", wantsProblem ? "application/problem+json" : "application/json");
@@ -37,4 +42,5 @@ export function refuse(request: IncomingMessage, response: ServerResponse, reque
   }
   response.writeHead(problem.status);
   response.end(text);
+  return true;
 }

@@ -1,5 +1,6 @@
 /**
- * The listener of its own for those who run the server: `/health`, and `/ready` with every layer's state and reason.
+ * The listener of its own for those who run the server: `/health`, `/ready` with every layer's state and reason, and
+ * `/metrics`.
  *
  * Apart from the API, so that a firewall can keep them apart, and so that it answers when the API's connections are used up.
  */
@@ -18,15 +19,17 @@ export interface OpsOptions {
   /** Null: the usual one, or any free one if that is taken. */
   readonly port: number | null;
   readonly readiness: () => Promise<Readiness>;
+  /** The text for Prometheus. */
+  readonly metrics: () => Promise<string>;
 }
 
 export const OPS_PORT_USUAL = 9_080;
 const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 100;
 
-export async function startOps({ host, port, readiness }: OpsOptions): Promise<OpsListener> {
+export async function startOps({ host, port, ...asked }: OpsOptions): Promise<OpsListener> {
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    answer(request, readiness).then(
+    answer(request, asked).then(
       ([status, body]) => send(response, status, body),
       () => send(response, 500, { error: "this should not have happened" }),
     );
@@ -53,18 +56,24 @@ async function listenSomewhere(server: Server, host: string, port: number | null
   }
 }
 
-async function answer(request: IncomingMessage, readiness: () => Promise<Readiness>): Promise<[number, object]> {
-  const path = (request.url ?? "").split("?", 1)[0];
-  const isKnown = path === "/health" || path === "/ready";
-  if (!isKnown) return [404, { error: "there are /health and /ready" }];
+const PATHS = ["/health", "/ready", "/metrics"];
+
+type Asked = Pick<OpsOptions, "readiness" | "metrics">;
+
+async function answer(request: IncomingMessage, { readiness, metrics }: Asked): Promise<[number, object | string]> {
+  const path = (request.url ?? "").split("?", 1)[0]!;
+  if (!PATHS.includes(path)) return [404, { error: `there are ${PATHS.join(", ")}` }];
   if (request.method !== "GET" && request.method !== "HEAD") return [405, { error: "ask by GET" }];
   if (path === "/health") return [200, { status: "alive" }];
+  if (path === "/metrics") return [200, await metrics()];
   const state = await readiness();
   return [state.ready ? 200 : 503, state];
 }
 
-function send(response: ServerResponse, status: number, body: object): void {
-  const headers = { "content-type": "application/json", "cache-control": "no-store" };
+/** A text is for Prometheus, everything else is JSON. */
+function send(response: ServerResponse, status: number, body: object | string): void {
+  const type = typeof body === "string" ? "text/plain; version=0.0.4; charset=utf-8" : "application/json";
+  const headers = { "content-type": type, "cache-control": "no-store" };
   response.writeHead(status, status === 405 ? { ...headers, allow: "GET, HEAD" } : headers);
-  response.end(`${JSON.stringify(body)}\n`);
+  response.end(typeof body === "string" ? body : `${JSON.stringify(body)}\n`);
 }

@@ -9,6 +9,7 @@ import { createServer } from "node:net";
 import { originHost } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
 import type { Failure } from "../failure.ts";
+import type { Reading } from "../metrics/reading.ts";
 import { Admin } from "./admin.ts";
 import { listen } from "./listening.ts";
 import type { Log } from "./log.ts";
@@ -69,6 +70,11 @@ class ParentProcess implements Service {
   async readiness(): Promise<Readiness> {
     const answers = await Promise.all([...this.#workers.values()].map((worker) => worker.readiness()));
     return worstOf(answers.filter((answer) => answer !== null));
+  }
+
+  async readings(): Promise<readonly Reading[]> {
+    const answers = await Promise.all([...this.#workers.values()].map((worker) => worker.reading()));
+    return answers.filter((answer) => answer !== null);
   }
 
   stop(): Promise<StopReport> {

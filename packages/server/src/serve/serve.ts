@@ -1,5 +1,8 @@
 /** The life of a server: starts, greets, waits for the word to stop, stops, and says whether anything was lost. */
+
+import manifest from "../../package.json" with { type: "json" };
 import type { ServerSettings } from "../config/settings.ts";
+import { metricsText } from "../metrics/metrics.ts";
 import { prepareDataDir } from "./data-dir.ts";
 import { addressLine, keyLines } from "./greeting.ts";
 import { urlOf } from "./listening.ts";
@@ -56,9 +59,15 @@ export async function serve(settings: ServerSettings, { out, onStop }: Outside):
   return report;
 }
 
-async function opsOf({ opsHost: host, opsPort, port }: ServerSettings, service: Service): Promise<OpsListener> {
+async function opsOf({ opsHost: host, opsPort, port, region }: ServerSettings, service: Service): Promise<OpsListener> {
+  const metrics = async () => metricsText(await service.readings(), { version: manifest.version, region });
   try {
-    return await startOps({ host, port: opsPort ?? (port === 0 ? 0 : null), readiness: () => service.readiness() });
+    return await startOps({
+      host,
+      port: opsPort ?? (port === 0 ? 0 : null),
+      readiness: () => service.readiness(),
+      metrics,
+    });
   } catch (error) {
     await service.stop();
     throw error;

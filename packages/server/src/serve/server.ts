@@ -3,9 +3,12 @@
  *
  * It listens also while its stores are away. A stop answers what is under way, replays what is dirty, and says what was lost.
  */
+import type { Server as HttpServer } from "node:http";
 import { Limiter } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
 import { createApi } from "../http/app.ts";
+import { Gauge } from "../metrics/reading.ts";
+import { Tally } from "../metrics/tally.ts";
 import { SYSTEM } from "../system.ts";
 import { Admin } from "./admin.ts";
 import { Drain } from "./drain.ts";
@@ -28,11 +31,14 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
   const [origin, global] = [await originOf(settings), await countersOf(settings)];
   const limiter = new Limiter({ region, cellsMax, origin, global, closeTimeoutMs: halfMs, onEvent: eventLog(log) });
   const { store, directory } = admin;
-  const api = createApi({ limiter, directory, store, log, settings: settings.api, wallMs: SYSTEM.clock.wallMs });
+  const tally = new Tally();
+  const api = createApi({ limiter, tally, directory, store, log, settings: settings.api, wallMs: SYSTEM.clock.wallMs });
+  const gauge = new Gauge({ region, limiter, directory, tally, connections: () => connectionsOf(api) });
   const drain = new Drain(api);
   const refresh = () => directory.refresh().catch(() => {});
   let isStopping = false;
   const takeApart = async (cut: number): Promise<StopReport> => {
+    gauge.close();
     const { lost } = await limiter.close();
     await admin.close();
     return { lost, cut, silent: 0 };
@@ -52,6 +58,7 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
         await refresh();
         return key;
       },
+      readings: async () => [await gauge.read()],
       readiness: async () => readinessOf(limiter.stats(), directory, isStopping),
       stop: () => {
         stopping ??= stopOnce();
@@ -62,4 +69,8 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
     await takeApart(0);
     throw error;
   }
+}
+
+function connectionsOf(server: HttpServer): Promise<number> {
+  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count ?? 0)));
 }

@@ -1,9 +1,12 @@
 /** What `sluice serve` runs: one process, or a parent with workers. */
+import type { Reading } from "../metrics/reading.ts";
 import type { Readiness } from "./readiness.ts";
 
 export interface Service {
   readonly port: number;
   readiness(): Promise<Readiness>;
+  /** What each process that answers requests has to tell. */
+  readings(): Promise<readonly Reading[]>;
   /** Sees to it that workspace `default` has a root key. The key if it was made now; null if there was one, or it was preset. */
   ensureRootKey(): Promise<string | null>;
   /** Answers what is under way, replays what is dirty. Stopping again gives the same report. */

@@ -2,6 +2,7 @@
 import type { Worker } from "node:cluster";
 import type { ServerSettings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
+import type { Reading } from "../metrics/reading.ts";
 import type { Readiness } from "./readiness.ts";
 import type { StopReport } from "./service.ts";
 import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
@@ -49,6 +50,13 @@ export class WorkerLink {
     const answer = this.#hear("readiness", ANSWER_WITHIN_MS);
     this.#tell({ kind: "readiness" });
     return (await answer)?.readiness ?? null;
+  }
+
+  /** Null if it does not answer. */
+  async reading(): Promise<Reading | null> {
+    const answer = this.#hear("reading", ANSWER_WITHIN_MS);
+    this.#tell({ kind: "reading" });
+    return (await answer)?.reading ?? null;
   }
 
   /** Resolves when it has read the admin store, or does not answer. */

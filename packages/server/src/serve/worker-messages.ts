@@ -1,5 +1,6 @@
 /** What a parent and its workers tell each other, beside the counts (sluice's own originHost) on the same channel. */
 import type { ServerSettings } from "../config/settings.ts";
+import type { Reading } from "../metrics/reading.ts";
 import type { Readiness } from "./readiness.ts";
 import type { StopReport } from "./service.ts";
 
@@ -12,12 +13,14 @@ export type FromWorker =
   /** It could not start. */
   | { readonly kind: "failed"; readonly message: string; readonly hint: string }
   | { readonly kind: "readiness"; readonly readiness: Readiness }
+  | { readonly kind: "reading"; readonly reading: Reading }
   | { readonly kind: "refreshed" }
   | { readonly kind: "stopped"; readonly report: StopReport };
 
 export type FromParent =
   | { readonly kind: "settings"; readonly settings: ServerSettings; readonly number: number }
   | { readonly kind: "readiness" }
+  | { readonly kind: "reading" }
   /** The admin store has news: read it now. */
   | { readonly kind: "refresh" }
   | { readonly kind: "stop" };

@@ -38,6 +38,9 @@ async function work(parent: Parent): Promise<number> {
 
 async function obey(parent: Parent, server: Server, log: Log): Promise<number> {
   parent.onAsk("readiness", async () => parent.tell({ kind: "readiness", readiness: await server.readiness() }));
+  parent.onAsk("reading", async () => {
+    for (const reading of await server.readings()) parent.tell({ kind: "reading", reading });
+  });
   parent.onAsk("refresh", async () => {
     await server.refresh();
     parent.tell({ kind: "refreshed" });
@@ -81,7 +84,7 @@ class Parent {
     });
   }
 
-  onAsk(kind: "readiness" | "refresh", answer: () => Promise<void>): void {
+  onAsk(kind: "readiness" | "reading" | "refresh", answer: () => Promise<void>): void {
     this.#answers.set(kind, answer);
   }
 

@@ -1,0 +1,346 @@
+/**
+ * The table of metrics: everything that `/metrics` tells. docs/metrics.md lists the same, and a test holds the two together.
+ *
+ * A metric takes its samples from one process's reading; those of several processes are added up, or the largest stands, as its
+ * `fold` says. No label is an identifier, and namespaces have a cap: fewer than 2,000 series, whatever callers do.
+ */
+import type { GlobalStats, OriginStats } from "sluice";
+import type { Labels, Sample } from "./exposition.ts";
+import type { Reading } from "./reading.ts";
+import { BUCKETS_S, NAMESPACES_MAX } from "./tally.ts";
+
+export interface Metric {
+  readonly name: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly fold: "sum" | "max";
+  readonly samples: (reading: Reading) => readonly Sample[];
+}
+
+const LABEL_MAX = 64;
+const seconds = (ms: number) => ms / 1000;
+const one = (value: number, labels: Labels = {}): Sample[] => [{ labels, value }];
+
+type Read = (reading: Reading) => number | undefined;
+
+/** A metric of one number; undefined: not in this set-up. */
+function plain(type: "counter" | "gauge", name: string, help: string, read: Read, fold: "sum" | "max" = "sum"): Metric {
+  const samples = (reading: Reading) => {
+    const value = read(reading);
+    return value === undefined ? [] : one(value);
+  };
+  return { name, type, help, labels: [], fold, samples };
+}
+
+const counter = (name: string, help: string, read: Read) => plain("counter", name, help, read);
+const gauge = (name: string, help: string, read: Read, fold?: "sum" | "max") => plain("gauge", name, help, read, fold);
+const origin =
+  (read: (stats: OriginStats) => number): Read =>
+  ({ stats }) =>
+    stats.origin === null ? undefined : read(stats.origin);
+const global =
+  (read: (stats: GlobalStats) => number): Read =>
+  ({ stats }) =>
+    stats.global === null ? undefined : read(stats.global);
+
+/** A metric with one label and a number for each of its values. */
+function labelled(
+  type: "counter" | "gauge",
+  name: string,
+  help: string,
+  label: string,
+  read: (reading: Reading) => Readonly<Record<string, number>>,
+  fold: "sum" | "max" = "sum",
+): Metric {
+  const samples = (reading: Reading) =>
+    Object.entries(read(reading)).map(([value, count]) => ({ labels: { [label]: value }, value: count }));
+  return { name, type, help, labels: [label], fold, samples };
+}
+
+function shortened(text: string): string {
+  return [...text].length > LABEL_MAX ? `${[...text].slice(0, LABEL_MAX).join("")}…` : text;
+}
+
+/** The name of the namespace: its id is what the limiter knows it by. */
+function overAdmissions({ stats }: Reading, read: (one: { excess: number; limits: number }) => number): Sample[] {
+  return Object.entries(stats.global?.overAdmission ?? {})
+    .slice(0, NAMESPACES_MAX)
+    .map(([namespace, measured]) => ({ labels: { namespace: shortened(namespace) }, value: read(measured) }));
+}
+
+export const METRICS: readonly Metric[] = [
+  {
+    name: "sluice_decisions_total",
+    type: "counter",
+    help: "Checks that were decided for the API, an item of a batch each.",
+    labels: ["outcome", "reason", "source"],
+    fold: "sum",
+    samples: ({ api }) => api.decisions.map(({ count, ...labels }) => ({ labels, value: count })),
+  },
+  {
+    name: "sluice_namespace_decisions_total",
+    type: "counter",
+    help: "Checks by namespace; those beyond the first hundred have no name. shadowed: would have been denied.",
+    labels: ["workspace", "namespace", "outcome"],
+    fold: "sum",
+    samples: ({ api }) =>
+      api.namespaces.flatMap(({ workspace, namespace, allowed, denied, shadowed }) =>
+        Object.entries({ allowed, denied, shadowed }).map(([outcome, value]) => ({
+          labels: { workspace, namespace: shortened(namespace), outcome },
+          value,
+        })),
+      ),
+  },
+  counter(
+    "sluice_decisions_degraded_total",
+    "Allowed from memory though the rules asked for a read of the origin.",
+    ({ stats }) => stats.decisions.degraded,
+  ),
+  counter(
+    "sluice_decisions_unrecorded_total",
+    "Decided without a record, because the cell table was full.",
+    ({ stats }) => stats.decisions.unrecorded,
+  ),
+  {
+    name: "sluice_http_requests_total",
+    type: "counter",
+    help: "Requests of the API by operation and status. A denial is a 200.",
+    labels: ["operation", "status"],
+    fold: "sum",
+    samples: ({ api }) =>
+      api.requests.map(({ operation, status, count }) => ({
+        labels: { operation, status: String(status) },
+        value: count,
+      })),
+  },
+  {
+    name: "sluice_http_request_duration_seconds",
+    type: "histogram",
+    help: "From the head of a request to its answer.",
+    labels: ["le"],
+    fold: "sum",
+    samples: ({ api }) => {
+      let sum = 0;
+      const buckets = api.buckets.map((count, at) => {
+        sum += count;
+        const le = at < BUCKETS_S.length ? String(BUCKETS_S[at]) : "+Inf";
+        return { suffix: "_bucket", labels: { le }, value: sum };
+      });
+      return [
+        ...buckets,
+        { suffix: "_sum", labels: {}, value: api.seconds },
+        { suffix: "_count", labels: {}, value: sum },
+      ];
+    },
+  },
+  gauge("sluice_http_connections", "Connections of the API that are open.", ({ connections }) => connections),
+
+  gauge("sluice_cells", "Keys that are held now.", ({ stats }) => stats.cells.live),
+  gauge("sluice_cells_max", "Keys that can be held at most.", ({ stats }) => stats.cells.max),
+  counter(
+    "sluice_cells_evicted_total",
+    "Keys forgotten because the table was full.",
+    ({ stats }) => stats.cells.evicted,
+  ),
+  counter(
+    "sluice_cells_expired_total",
+    "Keys forgotten because their windows were over.",
+    ({ stats }) => stats.cells.expired,
+  ),
+  labelled(
+    "counter",
+    "sluice_clock_jumps_total",
+    "Backward jumps of the wall clock: small ones are held, large ones followed.",
+    "kind",
+    ({ stats }) => ({ held: stats.clock.held, followed: stats.clock.followed }),
+  ),
+
+  gauge(
+    "sluice_origin_connected",
+    "1 if the origin is connected; of several workers the number of those.",
+    ({ stats }) => (stats.origin === null ? undefined : Number(stats.origin.store?.isConnected ?? true)),
+  ),
+  labelled(
+    "gauge",
+    "sluice_origin_breaker",
+    "1 for the state that the breaker around the origin is in.",
+    "state",
+    ({ stats }) =>
+      stats.origin === null
+        ? {}
+        : Object.fromEntries(
+            ["closed", "open", "probing"].map((state) => [state, Number(stats.origin?.breaker === state)]),
+          ),
+  ),
+  counter(
+    "sluice_origin_breaker_opened_total",
+    "Times the breaker around the origin opened.",
+    origin(({ breakerOpened }) => breakerOpened),
+  ),
+  labelled(
+    "counter",
+    "sluice_origin_operations_total",
+    "Calls to the origin. One may speak of many cells.",
+    "operation",
+    ({ stats }) => (stats.origin === null ? {} : { read: stats.origin.reads, raise: stats.origin.raises }),
+  ),
+  counter(
+    "sluice_origin_commands_total",
+    "Commands sent to the origin's store.",
+    ({ stats }) => stats.origin?.store?.commands,
+  ),
+  labelled(
+    "counter",
+    "sluice_origin_errors_total",
+    "Calls to the origin that failed, by kind: as the driver tells them, and late and junk.",
+    "kind",
+    ({ stats }) =>
+      stats.origin === null
+        ? {}
+        : { late: stats.origin.late, junk: stats.origin.junk, ...stats.origin.store?.failures },
+  ),
+  {
+    name: "sluice_origin_latency_seconds",
+    type: "gauge",
+    help: "How long calls to the origin took since the start.",
+    labels: ["operation", "quantile"],
+    fold: "max",
+    samples: ({ stats }) =>
+      Object.entries(stats.origin?.latency ?? {}).flatMap(([operation, { p50Ms, p99Ms, maxMs }]) => [
+        { labels: { operation, quantile: "0.5" }, value: seconds(p50Ms) },
+        { labels: { operation, quantile: "0.99" }, value: seconds(p99Ms) },
+        { labels: { operation, quantile: "1" }, value: seconds(maxMs) },
+      ]),
+  },
+  gauge(
+    "sluice_origin_dirty_cells",
+    "Keys whose cost the origin has not confirmed.",
+    origin(({ unreplayed }) => unreplayed),
+  ),
+  gauge(
+    "sluice_origin_oldest_dirty_seconds",
+    "No cost has waited longer than this for the origin to confirm it.",
+    origin(({ oldestUnreplayedMs }) => seconds(oldestUnreplayedMs)),
+    "max",
+  ),
+  counter(
+    "sluice_origin_losses_total",
+    "Times the origin was found to have lost what it had confirmed.",
+    origin(({ losses }) => losses),
+  ),
+  counter(
+    "sluice_origin_healed_cells_total",
+    "Single cells of which the origin held less than it had confirmed.",
+    origin(({ healed }) => healed),
+  ),
+
+  gauge(
+    "sluice_global_regions",
+    "Regions that are alive.",
+    global(({ regionsLive }) => regionsLive),
+    "max",
+  ),
+  gauge(
+    "sluice_global_floor_ratio",
+    "The part of a limit below which counts are not published now.",
+    global(({ floor }) => floor),
+    "max",
+  ),
+  counter(
+    "sluice_global_rows_published_total",
+    "Rows sent to the global counters.",
+    global(({ rowsPublished }) => rowsPublished),
+  ),
+  counter(
+    "sluice_global_cells_imported_total",
+    "Cells heard of from the global counters.",
+    global(({ cellsImported }) => cellsImported),
+  ),
+  labelled(
+    "counter",
+    "sluice_global_errors_total",
+    "What failed at the global counters: rounds by publish and import, statements by the kind that the driver tells.",
+    "kind",
+    ({ stats }) =>
+      stats.global === null
+        ? {}
+        : {
+            publish: stats.global.publishesFailed,
+            import: stats.global.importsFailed,
+            junk: stats.global.junk,
+            ...stats.global.store?.failures,
+          },
+  ),
+  gauge(
+    "sluice_global_import_age_seconds",
+    "How old what is known of the other regions is.",
+    global(({ importAgeMs }) => seconds(importAgeMs)),
+    "max",
+  ),
+  gauge(
+    "sluice_global_unpublished_cells",
+    "Keys that have risen since they were last published.",
+    global(({ unpublished }) => unpublished),
+  ),
+  counter(
+    "sluice_global_statements_total",
+    "Statements sent to the database of the global counters.",
+    ({ stats }) => stats.global?.store?.statements,
+  ),
+  gauge(
+    "sluice_global_quarantined_rows",
+    "Rows that the database does not take, set aside until they expire.",
+    ({ stats }) => stats.global?.store?.quarantined,
+  ),
+  labelled(
+    "counter",
+    "sluice_denials_total",
+    "The denial channel: rows emitted, rows dropped, cells inflated by another region's denial.",
+    "event",
+    ({ stats }) => (stats.global === null ? {} : { ...stats.global.denials }),
+  ),
+  {
+    ...labelled("counter", "sluice_over_admission_excess_total", "", "namespace", () => ({})),
+    help: "What all regions together accepted over the limits, in windows that are over, by the id of the namespace.",
+    samples: (reading) => overAdmissions(reading, ({ excess }) => excess),
+  },
+  {
+    ...labelled("counter", "sluice_over_admission_limits_total", "", "namespace", () => ({})),
+    help: "The sum of the limits of those windows: excess / limits is the measured error.",
+    samples: (reading) => overAdmissions(reading, ({ limits }) => limits),
+  },
+
+  gauge(
+    "sluice_admin_age_seconds",
+    "Since the store of keys, namespaces and overrides last answered.",
+    ({ adminAgeMs }) => seconds(adminAgeMs),
+    "max",
+  ),
+  labelled(
+    "gauge",
+    "sluice_event_loop_delay_seconds",
+    "How late the event loop was since the last scrape.",
+    "quantile",
+    ({ loopDelay }) => ({
+      "0.5": seconds(loopDelay.p50Ms),
+      "0.99": seconds(loopDelay.p99Ms),
+      "1": seconds(loopDelay.maxMs),
+    }),
+    "max",
+  ),
+  gauge("sluice_processes", "Processes that answer requests.", () => 1),
+  gauge("process_resident_memory_bytes", "Resident memory.", ({ residentBytes }) => residentBytes),
+  gauge(
+    "nodejs_heap_size_used_bytes",
+    "Memory of the JavaScript heap that is in use.",
+    ({ heapUsedBytes }) => heapUsedBytes,
+  ),
+  counter("process_cpu_seconds_total", "What was used of the processors.", ({ cpuS }) => cpuS),
+  gauge(
+    "process_start_time_seconds",
+    "When it started, Unix seconds; of several workers the youngest.",
+    ({ startedAtMs }) => seconds(startedAtMs),
+    "max",
+  ),
+];

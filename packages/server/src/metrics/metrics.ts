@@ -1,0 +1,33 @@
+/** `/metrics`: what all processes of a server read, added up and written for Prometheus, each series with the server's region. */
+import { expositionOf, type Family, type Sample } from "./exposition.ts";
+import { METRICS, type Metric } from "./metric-table.ts";
+import type { Reading } from "./reading.ts";
+
+export interface Build {
+  readonly version: string;
+  readonly region: string;
+}
+
+export function metricsText(readings: readonly Reading[], { version, region }: Build): string {
+  const build: Family = {
+    name: "sluice_build_info",
+    type: "gauge",
+    help: "1, with what runs here.",
+    samples: [{ labels: { version, node: process.versions.node, region }, value: 1 }],
+  };
+  const families = METRICS.map((metric) => ({ ...metric, samples: folded(metric, readings, region) }));
+  return expositionOf([build, ...families]);
+}
+
+function folded({ samples, fold }: Metric, readings: readonly Reading[], region: string): Sample[] {
+  const sums = new Map<string, { sample: Sample; value: number }>();
+  for (const reading of readings) {
+    for (const sample of samples(reading)) {
+      const name = `${sample.suffix ?? ""} ${JSON.stringify(sample.labels)}`;
+      const known = sums.get(name);
+      if (known === undefined) sums.set(name, { sample, value: sample.value });
+      else known.value = fold === "sum" ? known.value + sample.value : Math.max(known.value, sample.value);
+    }
+  }
+  return [...sums.values()].map(({ sample, value }) => ({ ...sample, value, labels: { ...sample.labels, region } }));
+}
