@@ -96,9 +96,9 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
     try {
       const beganMs = performance.now();
       await expect(store.changesSince(0)).rejects.toThrow(AdminStoreAway);
-      // The statement on the connection that was there, then a new connection: each once the time-out and its tenth. And a second for
-      // a busy machine.
-      expect(performance.now() - beganMs).toBeLessThan(2 * 1.1 * timeoutMs + 1_000);
+      // A statement on the connection that was there, then a new connection: each once the time-out. The rest is for a busy machine: it is
+      // a tenth of what a driver would wait for that has no end.
+      expect(performance.now() - beganMs).toBeLessThan(2 * timeoutMs + 6_000);
       await expect(store.createNamespace("default", "other", "cli:tester")).rejects.toThrow(AdminStoreAway);
     } finally {
       server().process.thaw();
@@ -106,6 +106,20 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
     const back = await poll("the store is back", async () => (await store.changesSince(0))?.namespaces);
     expect(back).toEqual([made]);
     await store.close();
+  });
+
+  test("one that freezes in the middle of a piece of work is away in time, too", async () => {
+    // mysql2's time-out knows nothing of the step that prepares a statement: the second one here waited for ever, and with it
+    // everything that came after.
+    const link = await openAdminLink(placeOf({ timeoutMs: 300 }), SYSTEM);
+    const asked = link.ask(async (run) => {
+      await run("SELECT 1 AS one");
+      server().process.freeze();
+      return run("SELECT id FROM nothing WHERE id = ?", 1);
+    });
+    await expect(asked).rejects.toThrow("no answer within 300 ms");
+    server().process.thaw();
+    await link.close();
   });
 
   test("a store that is closed while its server is frozen is closed in time", async () => {

@@ -113,6 +113,21 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       expect(await restore()).toEqual(first);
     });
 
+    test("traffic does not bring a deleted namespace back, and an administrator does", async () => {
+      const [store] = await stores(1);
+      const ids: string[] = [];
+      for (const deletedAtMs of [1_000, 3_000, 2_000]) {
+        const { id } = await store!.createNamespace(WS, "api", ACTOR);
+        await store!.saveNamespace({ id, deletedAtMs }, "namespace.delete", ACTOR);
+        ids.push(id);
+      }
+      const asked = (name: string) => store!.createNamespace(WS, name, ACTOR, "traffic");
+      expect(await asked("api")).toMatchObject({ id: ids[1], deletedAtMs: 3_000 });
+      expect((await asked("apis")).deletedAtMs).toBeNull();
+      const living = await store!.createNamespace(WS, "api", ACTOR);
+      expect(await asked("api")).toEqual(living);
+    });
+
     test("two servers that change different flags of a namespace do not undo each other's change", async () => {
       const [a, b] = await stores(2);
       const { id } = await a!.createNamespace(WS, "api", ACTOR);

@@ -34,8 +34,16 @@ export interface AdminStore {
   /** Saves a workspace, by its id. */
   saveWorkspace(workspace: WorkspaceRecord, actor: Actor): Promise<void>;
 
-  /** The living namespace of that name, made if there is none: two servers that create it at once get the same one. */
-  createNamespace(workspaceId: string, name: string, actor: Actor): Promise<NamespaceRecord>;
+  /**
+   * The living namespace of that name, made if there is none: two servers that create it at once get the same one. For `traffic` a name
+   * whose last namespace was deleted makes no new one, also where the asking server has not heard of it yet: it gets the deleted one.
+   */
+  createNamespace(
+    workspaceId: string,
+    name: string,
+    actor: Actor,
+    wantedBy?: "administrator" | "traffic",
+  ): Promise<NamespaceRecord>;
   /**
    * Saves the flags of a namespace, those that are given: two servers that change different ones do not undo each other's. Null if
    * there is no such namespace; rejects with NameTaken where a restored name is in use again.

@@ -32,7 +32,7 @@ const KINDS: ReadonlyMap<number, FailureKind> = new Map([
 
 export function mysqlAdmin(url: string, manner: SqlManner): AdminDriver {
   const address = sqlAddress(url, 3306, manner);
-  return { dialect: DIALECT, open: () => open(address), kindOf };
+  return { dialect: DIALECT, timeoutMs: manner.timeoutMs, open: () => open(address), kindOf };
 }
 
 async function open({ tls, timeoutMs, user, password, ...place }: SqlAddress): Promise<AdminConnection> {
@@ -49,14 +49,11 @@ async function open({ tls, timeoutMs, user, password, ...place }: SqlAddress): P
   connection.on("error", () => {});
   const run: AdminConnection["run"] = async (sql, ...values) => {
     // Transactions and locks are not for the prepared protocol everywhere, and have no values.
-    const asked =
-      values.length === 0
-        ? connection.query({ sql, timeout: timeoutMs })
-        : connection.execute({ sql, values, timeout: timeoutMs });
-    const [rows] = await asked;
+    const [rows] = await (values.length === 0 ? connection.query(sql) : connection.execute(sql, values));
     return Array.isArray(rows) ? (rows as SqlRow[]) : [];
   };
-  await run(`SET SESSION innodb_lock_wait_timeout = ${LOCK_TIMEOUT_S}`);
+  // Sent ahead of everything else on the connection. If it fails, so does what follows.
+  run(`SET SESSION innodb_lock_wait_timeout = ${LOCK_TIMEOUT_S}`).catch(() => {});
   return { run, destroy: () => connection.destroy() };
 }
 

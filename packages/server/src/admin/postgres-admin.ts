@@ -27,7 +27,7 @@ const KINDS: ReadonlyMap<unknown, FailureKind> = new Map([
 
 export function postgresAdmin(url: string, manner: SqlManner): AdminDriver {
   const address = sqlAddress(url, 5432, manner);
-  return { dialect: DIALECT, open: () => open(address), kindOf };
+  return { dialect: DIALECT, timeoutMs: manner.timeoutMs, open: () => open(address), kindOf };
 }
 
 async function open({ tls, timeoutMs, ...place }: SqlAddress): Promise<AdminConnection> {
@@ -36,8 +36,6 @@ async function open({ tls, timeoutMs, ...place }: SqlAddress): Promise<AdminConn
     ssl: tls === null ? false : { ...tls },
     connectionTimeoutMillis: timeoutMs,
     statement_timeout: timeoutMs,
-    // A server that is frozen does not end its statement itself.
-    query_timeout: timeoutMs * 1.1,
     lock_timeout: LOCK_TIMEOUT_S * 1_000,
     application_name: "sluice",
     keepAlive: true,

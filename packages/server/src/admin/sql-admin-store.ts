@@ -12,7 +12,7 @@ import {
   NameTaken,
 } from "./admin-store.ts";
 import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
-import { type Kind, type Records, SqlChange } from "./sql-change.ts";
+import { type Kind, lookupUnder, type Records, SqlChange } from "./sql-change.ts";
 import type { RunSql, SqlLink, SqlRow } from "./sql-link.ts";
 
 export interface SqlAdminOptions {
@@ -62,11 +62,18 @@ export class SqlAdminStore implements AdminStore {
     });
   }
 
-  createNamespace(workspaceId: string, name: string, actor: Actor): Promise<NamespaceRecord> {
+  createNamespace(
+    workspaceId: string,
+    name: string,
+    actor: Actor,
+    wantedBy: "administrator" | "traffic" = "administrator",
+  ): Promise<NamespaceRecord> {
     return this.#change(actor, async (change) => {
       const lookup = lookupOf(workspaceId, name);
       const living = await change.byLookup("namespace", lookup);
       if (living !== null) return living;
+      const deleted = wantedBy === "traffic" ? lastOf(await change.under("namespace", lookup)) : undefined;
+      if (deleted !== undefined) return deleted;
       const after: NamespaceRecord = {
         id: newId("rlns", this.#environment.random),
         workspaceId,
@@ -91,7 +98,13 @@ export class SqlAdminStore implements AdminStore {
         const other = await change.byLookup("namespace", lookup);
         if (other !== null) throw new NameTaken(`${other.id} has the name now`);
       }
-      await change.write({ kind: "namespace", before, after, lookup: deletedAtMs === null ? lookup : null, action });
+      await change.write({
+        kind: "namespace",
+        before,
+        after,
+        lookup: deletedAtMs === null ? lookup : lookupUnder(lookup, before.id),
+        action,
+      });
       return after;
     });
   }
@@ -253,6 +266,10 @@ function allRecordsOf<K extends Kind>(kind: K, rows: readonly SqlRow[]): readonl
   const ofKind = rows.filter((row) => row["kind"] === kind);
   const isDeleted = ofKind.map((row) => Number(row["is_deleted"]) !== 0);
   return recordsOf(kind, ofKind).map((record, i) => ({ ...record, isDeleted: isDeleted[i]! }));
+}
+
+function lastOf(deleted: readonly NamespaceRecord[]): NamespaceRecord | undefined {
+  return deleted.toSorted((a, b) => b.deletedAtMs! - a.deletedAtMs!)[0];
 }
 
 /** Of an id, which holds no blank, and a text: no two pairs make the same. */

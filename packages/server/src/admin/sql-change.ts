@@ -73,6 +73,13 @@ export class SqlChange {
     return recordIn<Records[K]>((await this.#run(text, kind, lookup))[0]);
   }
 
+  /** Those that are found beneath a text: see lookupUnder. */
+  async under<K extends Kind>(kind: K, lookup: string): Promise<readonly Records[K][]> {
+    const text = `SELECT record FROM ${this.#tables.records} WHERE kind = ? AND lookup > ? AND lookup < ?`;
+    const rows = await this.#run(text, kind, lookupUnder(lookup, ""), `${lookup};`);
+    return rows.map((row) => recordIn<Records[K]>(row)!);
+  }
+
   async all<K extends Kind>(kind: K): Promise<readonly Records[K][]> {
     const text = `SELECT record FROM ${this.#tables.records} WHERE kind = ? AND is_deleted = 0`;
     return (await this.#run(text, kind)).map((row) => recordIn<Records[K]>(row)!);
@@ -111,6 +118,11 @@ export class SqlChange {
     await this.#run(`DELETE FROM ${records} WHERE is_deleted = 1 AND revision <= ?`, throughRevision);
     await this.#run(`UPDATE ${revision} SET purged = ? WHERE id = 1`, Math.max(0, throughRevision));
   }
+}
+
+/** What several may have: what one alone can have, and the id. In the order of ASCII the semicolon follows the colon. */
+export function lookupUnder(lookup: string, id: string): string {
+  return `${lookup}:${id}`;
 }
 
 function recordIn<T>(row: SqlRow | undefined): T | null {

@@ -47,6 +47,8 @@ export interface AdminConnection {
 /** One driver, without its ways. */
 export interface AdminDriver {
   readonly dialect: AdminDialect;
+  /** What a connection, sign-in included, and each statement may take; null where nothing can hang. */
+  readonly timeoutMs: number | null;
   open(): Promise<AdminConnection>;
   kindOf(error: unknown): FailureKind;
 }
@@ -146,7 +148,7 @@ export class SqlLink {
     const connection = await this.#opened();
     const run: RunSql = async (text, ...values) => {
       try {
-        const rows = await connection.run(text, ...values);
+        const rows = await this.#inTime(connection.run(text, ...values));
         progress.answers++;
         return rows;
       } catch (error) {
@@ -179,11 +181,35 @@ export class SqlLink {
   }
 
   async #opened(): Promise<AdminConnection> {
+    if (this.#connection !== null) return this.#connection;
+    const opening = this.#driver.open();
     try {
-      this.#connection ??= await this.#driver.open();
+      this.#connection = await this.#inTime(opening);
       return this.#connection;
     } catch (error) {
+      // It may still come: nobody waits for it any more.
+      opening.then(
+        (late) => late.destroy(),
+        () => undefined,
+      );
       throw this.#failure(error);
+    }
+  }
+
+  /** Drivers have time-outs, too, with holes: mysql2's leaves out what prepares a statement. */
+  async #inTime<T>(work: Promise<T>): Promise<T> {
+    const { timeoutMs } = this.#driver;
+    if (timeoutMs === null) return work;
+    const { timers } = this.#environment;
+    let handle: unknown;
+    const late = new Promise<never>((_, reject) => {
+      const expire = () => reject(new SqlFailure("away", `no answer within ${timeoutMs} ms`));
+      handle = timers.set(expire, timeoutMs, true);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      timers.clear(handle);
     }
   }
 

@@ -30,7 +30,7 @@ const IN_MEMORY = ":memory:";
 const IS_QUESTION = /^\s*SELECT/i;
 
 export function sqliteAdmin(path: string): AdminDriver {
-  return { dialect: DIALECT, open: () => open(path), kindOf };
+  return { dialect: DIALECT, timeoutMs: null, open: () => open(path), kindOf };
 }
 
 async function open(path: string): Promise<AdminConnection> {

@@ -187,13 +187,15 @@ function isToBeCreated({ directory }: LimitParts, { key, workspace }: Caller, bo
     checkWellFormed(`${at}.namespace`, body.namespace);
     return true;
   }
-  if (namespace.deletedAtMs !== null) {
-    throw new Problem(
-      "namespace_gone",
-      "This namespace was deleted. It can be restored, or its name used for a new one.",
-    );
-  }
+  if (namespace.deletedAtMs !== null) throw namespaceGone();
   return false;
+}
+
+function namespaceGone(): Problem {
+  return new Problem(
+    "namespace_gone",
+    "This namespace was deleted. It can be restored, or its name used for a new one.",
+  );
 }
 
 async function createNamespace(
@@ -201,7 +203,8 @@ async function createNamespace(
   { key, workspace }: Caller,
   name: string,
 ): Promise<NamespaceRecord> {
-  const made = await store.createNamespace(workspace.id, name, actorOf(key));
+  const made = await store.createNamespace(workspace.id, name, actorOf(key), "traffic");
+  if (made.deletedAtMs !== null) throw namespaceGone();
   // What is in the store is right, whether or not this server has it in memory yet.
   await directory.refresh().catch(() => {});
   return directory.namespaceOf(workspace.id, made.id) ?? made;

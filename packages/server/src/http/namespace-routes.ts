@@ -1,5 +1,5 @@
 /** The namespaces of a workspace: listed, made, turned into shadows, deleted and restored. */
-import { NameTaken } from "../admin/admin-store.ts";
+import { type NamespaceFlags, NameTaken } from "../admin/admin-store.ts";
 import type { NamespaceRecord } from "../admin/records.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, actorOf, checkWellFormed, namespaceFor, namespaceMissing } from "./call.ts";
@@ -41,7 +41,7 @@ export async function createNamespace(
   if (there?.name === name && there.deletedAtMs === null) throw nameTaken();
   const made = await store.createNamespace(workspace.id, name, actorOf(key));
   const namespace = { ...made, isShadow: shadow };
-  if (shadow) await store.saveNamespace(namespace, "namespace.update", actorOf(key));
+  if (shadow) await store.saveNamespace({ id: made.id, isShadow: shadow }, "namespace.update", actorOf(key));
   await directory.refresh();
   return { data: dataOf(namespace) };
 }
@@ -52,7 +52,7 @@ export async function updateNamespace(
   { namespace: idOrName, shadow }: UpdateNamespaceBody,
 ): Promise<Answer> {
   const namespace = namespaceFor(parts.directory, caller, idOrName, "update_namespace");
-  return save(parts, caller, { ...namespace, isShadow: shadow }, "namespace.update");
+  return save(parts, caller, { id: namespace.id, isShadow: shadow }, "namespace.update");
 }
 
 export async function deleteNamespace(
@@ -61,7 +61,7 @@ export async function deleteNamespace(
   { namespace: idOrName }: NamespaceBody,
 ): Promise<Answer> {
   const namespace = namespaceFor(parts.directory, caller, idOrName, "delete_namespace");
-  return save(parts, caller, { ...namespace, deletedAtMs: parts.wallMs() }, "namespace.delete");
+  return save(parts, caller, { id: namespace.id, deletedAtMs: parts.wallMs() }, "namespace.delete");
 }
 
 /** A deleted one, by id or by name (the one that was deleted last). */
@@ -75,7 +75,7 @@ export async function restoreNamespace(
   if (namespace === undefined) throw namespaceMissing();
   if (namespace.deletedAtMs === null) return { data: dataOf(namespace) };
   try {
-    return await save(parts, caller, { ...namespace, deletedAtMs: null }, "namespace.restore");
+    return await save(parts, caller, { id: namespace.id, deletedAtMs: null }, "namespace.restore");
   } catch (error) {
     throw error instanceof NameTaken ? nameTaken() : error;
   }
@@ -84,11 +84,12 @@ export async function restoreNamespace(
 async function save(
   { directory, store }: NamespaceParts,
   { key }: Caller,
-  namespace: NamespaceRecord,
+  flags: NamespaceFlags,
   action: string,
 ): Promise<Answer> {
-  await store.saveNamespace(namespace, action, actorOf(key));
+  const namespace = await store.saveNamespace(flags, action, actorOf(key));
   await directory.refresh();
+  if (namespace === null) throw namespaceMissing();
   return { data: dataOf(namespace) };
 }
 
