@@ -14,8 +14,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { ERRORS } from "../packages/sluice/src/core/errors.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-/** The last is where `npm start` keeps its data. */
-const NOT_OURS = new Set(["node_modules", "dist", "coverage", ".git", "sluice-data"]);
+/** The last two are where `npm start` keeps its data, and where `npm run release-check` packs. */
+const NOT_OURS = new Set(["node_modules", "dist", "coverage", ".git", "sluice-data", "release"]);
 
 /** Every file of the project, as a path from the root. */
 const files = readdirSync(root, { withFileTypes: true })
