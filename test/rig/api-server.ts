@@ -119,7 +119,7 @@ export async function startApi(
     close: async () => {
       await drain.run(1000);
       await limiter.close();
-      directory.close();
+      await directory.close();
       await store.close();
       rmSync(dataDir, { recursive: true, force: true });
     },

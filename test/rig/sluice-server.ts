@@ -26,7 +26,7 @@ export async function sluice(args: readonly string[], environment: Variables = {
   return process.said();
 }
 
-export class SluiceProcess {
+class SluiceProcess {
   readonly child: ChildProcess;
   readonly ended: Promise<void>;
   #out = "";

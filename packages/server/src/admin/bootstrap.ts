@@ -16,7 +16,7 @@ const ACTOR = "server";
 const PRESET_LENGTH_MIN = 8;
 const PRESET = /^[!-~]+$/;
 /** What a key may do that may do everything. */
-export const EVERYTHING: readonly string[] = ["*"];
+const EVERYTHING: readonly string[] = ["*"];
 
 export interface Bootstrapped {
   /** The token of the first root key, if this call has made it: to be shown once. */
@@ -60,8 +60,8 @@ export function checkPreset(token: string): void {
   if (!PRESET.test(token)) throw new InputError(`${rule}; got others among ${token.length}`, hint);
   if (isMistyped(token)) {
     throw new InputError(
-      `SLUICE_ROOT_KEY begins like a key of Sluice and is none: ${token.length} characters, wrong checksum`,
-      "copy the whole key, or choose one that does not begin with sluice_",
+      "SLUICE_ROOT_KEY looks like a key of Sluice and is none: its checksum is wrong",
+      "copy the key again",
     );
   }
 }

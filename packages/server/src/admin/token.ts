@@ -1,7 +1,7 @@
 /**
  * What a client shows to be let in: `sluice_`, 32 random letters and digits, and a checksum of six.
  *
- * The checksum tells a mistyped or cut token from an unknown one without asking a server, and lets scanners find leaked ones. It
+ * The checksum tells a mistyped token from an unknown one without asking a server, and lets scanners find leaked ones. It
  * protects nothing: 32 characters of base62 are 190 bits, and those do. So a plain SHA-256 is enough to store them by: nobody
  * guesses 190 bits, and a slow hash would be paid by every request.
  */
@@ -23,11 +23,11 @@ export function newToken(random: Random): string {
   return body + checksumOf(body);
 }
 
-/** Whether this begins like one of ours and is not one: cut, or mistyped. */
+const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+
+/** Whether this looks like one of ours and is not one. What has another form is somebody's own: a preset may be anything. */
 export function isMistyped(token: string): boolean {
-  if (!token.startsWith(PREFIX)) return false;
-  const body = token.slice(0, -CHECKSUM_LENGTH);
-  return body.length !== PREFIX.length + RANDOM_LENGTH || token.slice(-CHECKSUM_LENGTH) !== checksumOf(body);
+  return FORM.test(token) && token.slice(-CHECKSUM_LENGTH) !== checksumOf(token.slice(0, -CHECKSUM_LENGTH));
 }
 
 /** What is stored of it, in hexadecimal. */

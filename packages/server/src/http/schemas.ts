@@ -222,7 +222,7 @@ export type NamespaceData = Type.Static<typeof NamespaceData>;
 export const NamespacesData = Type.Array(NamespaceData);
 
 const Meta = Type.Object({ requestId: Type.String() });
-export const Pagination = Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) });
+const Pagination = Type.Object({ hasMore: Type.Boolean(), cursor: Type.Optional(Type.String()) });
 
 /** The whole of a successful answer. */
 export function answerOf(data: TSchema, isList: boolean): TSchema {

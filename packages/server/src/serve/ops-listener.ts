@@ -23,7 +23,7 @@ export interface OpsOptions {
   readonly metrics: () => Promise<string>;
 }
 
-export const OPS_PORT_USUAL = 9_080;
+const OPS_PORT_USUAL = 9_080;
 const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 100;
 
