@@ -1,0 +1,44 @@
+/** docs/metrics.md, from the table of metrics. */
+import { METRICS, type Metric } from "./metric-table.ts";
+
+const HEAD = `# Metrics
+
+The listener for operators (\`--ops-port\`, loopback by default) answers \`GET /metrics\` in the text format of Prometheus. With several workers
+their numbers are added up; where that makes no sense (an age, a quantile) the largest stands. Every series has the label \`region\`. No
+label is ever an identifier. Namespaces beyond the first hundred of a process are told together, with empty names: there are fewer than
+2,000 series, whatever callers do.
+
+\`sluice_build_info\` is 1, with the labels \`version\`, \`node\` and \`region\`.
+
+This page is made from the table in packages/server/src/metrics/metric-table.ts; \`npx vitest run packages/server/src/metrics -u\` renews it.
+`;
+
+const SECTIONS: readonly (readonly [string, RegExp])[] = [
+  ["Decisions and requests", /^sluice_(decisions|namespace|http)/],
+  ["Cells and the clock", /^sluice_(cells|clock)/],
+  ["The region: the origin", /^sluice_origin/],
+  ["The world: global counters", /^sluice_(global|denials|over_admission)/],
+  ["The process", /^(sluice_(admin|event_loop|processes)|process|nodejs)/],
+];
+
+const TAIL = `## What to watch
+
+- **Denials**: \`rate(sluice_decisions_total{outcome="denied"}[5m])\` by \`reason\`; by namespace \`sluice_namespace_decisions_total\`.
+- **Is it converging?** \`sluice_origin_oldest_dirty_seconds\` below a second, \`sluice_global_import_age_seconds\` below ten.
+- **Is it deciding with less than it should?** \`rate(sluice_decisions_degraded_total[5m])\` is 0 while Redis answers.
+- **How far over a limit did we go?** \`sluice_over_admission_excess_total / sluice_over_admission_limits_total\`: the measured error of
+  windows that are over, beside the bound of [guarantees.md](guarantees.md).
+- **Is there room?** \`sluice_cells / sluice_cells_max\`, and \`rate(sluice_cells_evicted_total[5m])\`.
+`;
+
+export function metricsPage(): string {
+  const sections = SECTIONS.map(([title, pattern]) => {
+    const rows = METRICS.filter(({ name }) => pattern.test(name)).map(rowOf);
+    return `## ${title}\n\n| metric | type | labels | what it says |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+  });
+  return [HEAD, ...sections, TAIL].join("\n");
+}
+
+function rowOf({ name, type, labels, help }: Metric): string {
+  return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(", ")} | ${help} |`;
+}

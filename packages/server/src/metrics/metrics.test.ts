@@ -1,0 +1,109 @@
+import { Limiter, memoryCounters, memoryOrigin } from "sluice";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Directory } from "../admin/directory.ts";
+import type { NamespaceRecord } from "../admin/records.ts";
+import { METRICS } from "./metric-table.ts";
+import { metricsText } from "./metrics.ts";
+import { metricsPage } from "./metrics-page.ts";
+import { Gauge, type Reading } from "./reading.ts";
+import { Tally } from "./tally.ts";
+
+const namespace = (number: number): NamespaceRecord => ({
+  id: `rlns_${number}`,
+  workspaceId: "default",
+  name: `name ${number} "quoted" \\ and\nbroken`,
+  isShadow: false,
+  createdAtMs: 0,
+  deletedAtMs: null,
+});
+const directory = { ageMs: 250 } as Directory;
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+async function reading(tally: Tally): Promise<Reading> {
+  const limiter = new Limiter({ region: "eu", origin: memoryOrigin(), global: memoryCounters() });
+  const gauge = new Gauge({ region: "eu", limiter, directory, tally, connections: async () => 3 });
+  open.push(limiter, gauge);
+  await limiter.limit({ namespace: "rlns_1", identifier: "somebody", limit: 1, duration: "1m" });
+  return gauge.read();
+}
+
+/** Name and labels → value, as Prometheus would read it. */
+function seriesOf(text: string): Map<string, number> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
+  );
+}
+
+describe("metrics", () => {
+  test("the page lists exactly what the table exports", async () => {
+    for (const { name } of METRICS) expect(metricsPage()).toContain(`\`${name}\``);
+    await expect(metricsPage()).toMatchFileSnapshot("../../../../docs/metrics.md");
+  });
+
+  test("names and units follow the conventions of Prometheus", () => {
+    expect(new Set(METRICS.map(({ name }) => name)).size).toBe(METRICS.length);
+    for (const { name, type, help } of METRICS) {
+      expect(name).toMatch(/^[a-z]+(_[a-z]+)+$/);
+      expect([name, name.endsWith("_total")]).toEqual([name, type === "counter"]);
+      expect(help).toMatch(/^[^\n]+$/);
+    }
+  });
+
+  test("every family of a server with both layers is told, with the labels that the table names", async () => {
+    const tally = new Tally();
+    const decision = { success: true, limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    tally.decided(namespace(1), { ...decision, reason: "allowed", source: "local" }, false);
+    tally.answered("ratelimit.limit", 200, 0.3);
+    const text = metricsText([await reading(tally)], { version: "1.2.3", region: "eu" });
+    const told = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+    // Drivers and windows that are over: a memory store has none.
+    const absent = /commands|statements|quarantined|over_admission/;
+    expect(METRICS.filter(({ name }) => !told.has(name)).every(({ name }) => absent.test(name))).toBe(true);
+    for (const line of seriesOf(text).keys()) expect(line).toMatch(/[{,]region="eu"/);
+    expect(text).toContain('sluice_http_request_duration_seconds_bucket{le="0.0005",region="eu"} 1');
+    expect(text).toContain('sluice_decisions_total{outcome="allowed",source="local",reason="allowed",region="eu"} 1');
+  });
+
+  test("numbers of workers are added up, ages are not", async () => {
+    const one = await reading(new Tally());
+    const two = { ...one, adminAgeMs: 900, connections: 4 };
+    const series = seriesOf(metricsText([one, two], { version: "1", region: "eu" }));
+    expect(series.get('sluice_http_connections{region="eu"}')).toBe(7);
+    expect(series.get('sluice_admin_age_seconds{region="eu"}')).toBe(0.9);
+    expect(series.get('sluice_processes{region="eu"}')).toBe(2);
+  });
+
+  test("ten thousand namespaces make fewer than 2,000 series, no identifier among them, and nothing goes uncounted", async () => {
+    const tally = new Tally();
+    const decision = { limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    for (let i = 0; i < 10_000; i++) {
+      tally.decided(namespace(i), { ...decision, success: true, reason: "allowed", source: "local" }, false);
+      tally.decided(namespace(i), { ...decision, success: false, reason: "limit", source: "origin" }, i % 2 === 0);
+    }
+    const text = metricsText([await reading(tally)], { version: "1", region: "eu" });
+    const series = seriesOf(text);
+    expect(series.size).toBeLessThan(2000);
+    expect(text).not.toContain("somebody");
+    const sum = (pattern: RegExp) =>
+      [...series].reduce((total, [name, value]) => total + (pattern.test(name) ? value : 0), 0);
+    expect(sum(/^sluice_namespace_decisions_total.*outcome="allowed"/)).toBe(10_000);
+    expect(sum(/^sluice_namespace_decisions_total.*outcome="denied"/)).toBe(5_000);
+    expect(sum(/^sluice_namespace_decisions_total.*outcome="shadowed"/)).toBe(5_000);
+    expect(sum(/^sluice_decisions_total/)).toBe(20_000);
+  });
+
+  test("a name of a namespace cannot break a line", async () => {
+    const tally = new Tally();
+    const decision = { success: true, limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    tally.decided(namespace(7), { ...decision, reason: "allowed", source: "local" }, false);
+    const text = metricsText([await reading(tally)], { version: "1", region: "eu" });
+    expect(text).toContain(String.raw`namespace="name 7 \"quoted\" \\ and\nbroken"`);
+    for (const line of text.trimEnd().split("\n"))
+      expect(line).toMatch(/^(# (HELP|TYPE) \S+ .+|\w+\{.*\} -?[\d.e+-]+)$/);
+  });
+});
