@@ -45,21 +45,16 @@ describe("drain", () => {
   });
 
   test("a request that is under way is answered, however long the others have been gone", async () => {
-    let finish = () => {};
-    const [, drain, port] = await listening((_, response) => {
-      finish = () => response.end("late");
+    let begin = (_: ServerResponse) => {};
+    const begun = new Promise<ServerResponse>((resolve) => {
+      begin = resolve;
     });
+    const [, drain, port] = await listening((_, response) => begin(response));
     const late = ask(port, once());
-    const begun = new Promise<void>((resolve) => {
-      const wait = setInterval(() => {
-        clearInterval(wait);
-        resolve();
-      });
-    });
-    await begun;
+    const response = await begun;
     const drained = drain.run(10_000);
     // Longer than idle connections are kept.
-    setTimeout(() => finish(), 700);
+    setTimeout(() => response.end("late"), 700);
     expect((await late).status).toBe(200);
     expect(await drained).toBe(0);
   });
@@ -76,11 +71,15 @@ describe("drain", () => {
   });
 
   test("at the deadline what is left is cut, and counted", async () => {
-    const [, drain, port] = await listening(() => {});
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const [, drain, port] = await listening(() => begin());
     const cut = ask(port, once());
     cut.catch(() => {});
-    await new Promise<void>((resolve) => setImmediate(resolve));
-    expect(await drain.run(50)).toBeLessThanOrEqual(1);
+    await begun;
+    expect(await drain.run(50)).toBe(1);
     await expect(cut).rejects.toThrow();
   });
 });

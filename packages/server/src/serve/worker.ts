@@ -2,7 +2,7 @@
  * One of several workers: a server whose parent tells it what to do. It shares the parent's port, and the parent's memory as
  * origin where there is no Redis.
  *
- * It ends with its parent: without one nobody would replace it, stop it or know of it.
+ * It ends with its parent, at once (node:cluster sees to that): without one nobody would replace it, stop it or know of it.
  */
 import { Failure } from "../failure.ts";
 import { createLog, type Log } from "./log.ts";
@@ -23,7 +23,6 @@ export async function runWorker(channel: NodeJS.Process): Promise<number> {
 async function work(parent: Parent): Promise<number> {
   parent.tell({ kind: "born" });
   const told = await parent.settings;
-  if (told === null) return 1;
   const log = createLog(told.settings.logLevel, { worker: told.number });
   let server: Server;
   try {
@@ -56,14 +55,13 @@ async function obey(parent: Parent, server: Server, log: Log): Promise<number> {
 class Parent {
   readonly #channel: NodeJS.Process;
   readonly #answers = new Map<FromParent["kind"], () => Promise<void>>();
-  /** Null if there is no parent any more. */
-  readonly settings: Promise<Extract<FromParent, { kind: "settings" }> | null>;
+  readonly settings: Promise<Extract<FromParent, { kind: "settings" }>>;
   /** Resolves when it is time to stop. */
   readonly stop: Promise<void>;
 
   constructor(channel: NodeJS.Process) {
     this.#channel = channel;
-    let settle: (message: Extract<FromParent, { kind: "settings" }> | null) => void;
+    let settle: (message: Extract<FromParent, { kind: "settings" }>) => void;
     this.settings = new Promise((resolve) => {
       settle = resolve;
     });
@@ -73,10 +71,6 @@ class Parent {
         if (message?.kind === "settings") settle(message);
         if (message?.kind === "stop") resolve();
         if (message !== undefined) void this.#answers.get(message.kind)?.();
-      });
-      channel.on("disconnect", () => {
-        settle(null);
-        resolve();
       });
       channel.on("SIGTERM", resolve);
       // Ctrl-C reaches every process of a terminal: the parent sees to it.
