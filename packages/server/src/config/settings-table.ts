@@ -27,7 +27,9 @@ const LEVELS = ["debug", "info", "warn", "error"] as const;
 /** A text of visible characters, without blanks at its ends. */
 function textWithin(low: number, high: number): Reading<string> {
   return (value) => {
-    if (typeof value !== "string" || value.trim() !== value || /\p{Cc}/u.test(value)) return undefined;
+    if (typeof value !== "string" || value.trim() !== value || !value.isWellFormed() || /\p{Cc}/u.test(value)) {
+      return undefined;
+    }
     const { length } = [...value];
     return length >= low && length <= high ? value : undefined;
   };
@@ -36,12 +38,25 @@ function textWithin(low: number, high: number): Reading<string> {
 function urlOf(...protocols: string[]): Reading<string> {
   return (value) => {
     if (typeof value !== "string" || !URL.canParse(value)) return undefined;
-    const { protocol, hostname, pathname, search } = new URL(value);
-    if (!protocols.includes(protocol) || search !== "") return undefined;
-    if (protocol === "sqlite:") return hostname === "" && pathname !== "" ? value : undefined;
-    const isWhole = hostname !== "" && (protocol.startsWith("redis") || pathname.length > 1);
-    return isWhole ? value : undefined;
+    const url = new URL(value);
+    const isPlain = protocols.includes(url.protocol) && url.search === "" && url.hash === "" && isDecodable(url);
+    return isPlain && isWhole(url) ? value : undefined;
   };
+}
+
+function isWhole({ protocol, hostname, pathname }: URL): boolean {
+  if (protocol === "sqlite:") return hostname === "" && pathname !== "";
+  return hostname !== "" && (protocol.startsWith("redis") ? /^\/?\d{0,5}$/.test(pathname) : pathname.length > 1);
+}
+
+/** A per cent sign in a password must be written as %25. */
+function isDecodable({ username, password, pathname }: URL): boolean {
+  try {
+    decodeURIComponent(username + password + pathname);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** 0 and 1 are what environments have for it. */
@@ -122,9 +137,9 @@ export const SETTINGS = {
     path: "redis.url",
     value: "<url>",
     help: "the Redis that the servers of this region share",
-    rule: "a URL redis:// or rediss:// with a host, without parameters",
+    rule: "a URL redis:// or rediss:// with a host, and the number of a database if not 0; without parameters",
     read: urlOf("redis:", "rediss:"),
-    hint: "such as redis://user:password@redis.internal:6379/0",
+    hint: "such as redis://user:password@redis.internal:6379/0; a % in a password is written %25",
     secret: "url",
   }),
   sqlUrl: optional<string>({
@@ -133,7 +148,7 @@ export const SETTINGS = {
     help: "the database that all regions share: counts, namespaces, overrides and keys",
     rule: "a URL mysql:// or postgres:// with a host and a database, or sqlite: with a path; without parameters",
     read: urlOf("mysql:", "mariadb:", "postgres:", "postgresql:", "sqlite:"),
-    hint: "such as mysql://user:password@db.internal/sluice, or sqlite:/var/lib/sluice/shared.db",
+    hint: "such as mysql://user:password@db.internal/sluice, or sqlite:/var/lib/sluice/shared.db; a % in a password is written %25",
     secret: "url",
   }),
   redisCaFile: optional<string>({

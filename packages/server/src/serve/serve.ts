@@ -17,6 +17,9 @@ export interface Outside {
   readonly onStop: (callback: () => void) => void;
 }
 
+/** 24 random letters and digits are beyond guessing, also for who has the hash. */
+const KEY_LENGTH_SAFE = 24;
+
 /** Resolves with what the stop could not save. */
 export async function serve(settings: ServerSettings, { out, onStop }: Outside): Promise<StopReport> {
   let isTold = false;
@@ -27,6 +30,12 @@ export async function serve(settings: ServerSettings, { out, onStop }: Outside):
     }),
   );
   const log = createLog(settings.logLevel);
+  if (settings.rootKey !== null && settings.rootKey.length < KEY_LENGTH_SAFE) {
+    log.warn("root-key.short", {
+      length: settings.rootKey.length,
+      advice: `take ${KEY_LENGTH_SAFE} random characters or more`,
+    });
+  }
   if (settings.sqlUrl === null) prepareDataDir(settings.dataDir);
   let service: Service;
   try {
