@@ -97,6 +97,6 @@ function pathOf(command: Command): string {
 function missingValue(message: string, command: Command): InputError {
   const flag = /--[a-z-]+/.exec(message)?.[0] ?? "the flag";
   const help = command.options.find(({ long }) => long === flag)?.description ?? "";
-  const rule = / \((.+?)(; default .*)?\)$/.exec(help)?.[1] ?? "followed by a value";
+  const rule = / \((.+?)(, needed)?(; default .*)?\)$/.exec(help)?.[1] ?? "followed by a value";
   return InputError.of({ field: flag, rule, value: undefined, hint: `write ${flag} VALUE` });
 }

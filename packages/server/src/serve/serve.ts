@@ -36,7 +36,7 @@ export async function serve(settings: ServerSettings, { out, onStop }: Outside):
       advice: `take ${KEY_LENGTH_SAFE} random characters or more`,
     });
   }
-  if (settings.sqlUrl === null) prepareDataDir(settings.dataDir);
+  prepareDataDir(settings);
   let service: Service;
   try {
     service = settings.workers === 1 ? await startServer(settings, log) : await startParent(settings, log);
