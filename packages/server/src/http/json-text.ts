@@ -46,19 +46,24 @@ function scan(text: string): number {
     } else if (code === 0x7d || code === 0x5d) {
       depth--;
     } else if (code === MINUS || isDigit(code)) {
-      const end = endOfNumber(text, at);
-      checkExact(text.slice(at, end));
-      at = end - 1;
+      const start = at;
+      while (at + 1 < text.length && isDigit(text.charCodeAt(at + 1))) at++;
+      // Up to 15 digits and nothing else: no such number is rounded.
+      if (at - start >= PLAIN_MAX || isNumberPart(text.charCodeAt(at + 1))) {
+        at = endOfNumber(text, at) - 1;
+        checkExact(text.slice(start, at + 1));
+      }
     }
   }
   return members;
 }
 
+/** The closing quote: one with an even number of backslashes before it. */
 function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === BACKSLASH) at++;
-    else if (code === QUOTE) return at;
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let first = at;
+    while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+    if ((at - first) % 2 === 0) return at;
   }
   return text.length;
 }
@@ -78,12 +83,10 @@ function isNumberPart(code: number): boolean {
   return isDigit(code) || code === 0x2e || code === 0x2b || code === MINUS || code === 0x65 || code === 0x45;
 }
 
-/** Up to 15 digits and nothing else: no such number is rounded. */
-const PLAIN = /^-?\d{1,15}$/;
+const PLAIN_MAX = 15;
 const PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
 
 function checkExact(text: string): void {
-  if (PLAIN.test(text)) return;
   const parts = PARTS.exec(text);
   // What is no number at all, JSON.parse refuses.
   if (parts === null) return;
@@ -110,7 +113,11 @@ function membersOf(value: unknown): number {
   if (value === null || typeof value !== "object") return 0;
   let members = 0;
   if (!Array.isArray(value)) {
-    for (const key of Object.keys(value)) members += 1 + membersOf((value as Record<string, unknown>)[key]);
+    // No prototype has enumerable members here: what JSON.parse makes are plain objects.
+    for (const key in value) {
+      const member = (value as Record<string, unknown>)[key];
+      members += typeof member === "object" ? 1 + membersOf(member) : 1;
+    }
     return members;
   }
   for (const item of value) members += membersOf(item);
