@@ -18,7 +18,7 @@ interface Schema {
 }
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
-h2{margin-top:3rem;border-top:1px solid #ccc;padding-top:1rem;font-size:1.2rem}code,pre{font:14px/1.5 ui-monospace,monospace}
+h2 code{font-size:inherit}h2{margin-top:3rem;border-top:1px solid #ccc;padding-top:1rem;font-size:1.2rem}code,pre{font:14px/1.5 ui-monospace,monospace}
 pre{background:#f4f4f4;padding:.75rem;overflow-x:auto}table{border-collapse:collapse;width:100%}
 td,th{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #eee}
 @media(prefers-color-scheme:dark){body{color:#eee;background:#16181c}pre{background:#22252b}td,th{border-color:#333}a{color:#8ab4f8}}`;
