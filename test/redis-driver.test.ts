@@ -1,10 +1,12 @@
 /** What the driver promises beyond the port: whom it believes, what it counts, where it connects, what it leaves in Redis. */
 import { createServer } from "node:net";
 import { createClient, createCluster, createSentinel } from "@redis/client";
+import { Redis } from "ioredis";
 import type { Origin, Raise, SluiceError } from "sluice";
 import { type RedisOptions, redisOrigin } from "sluice/redis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { failureOf } from "../packages/sluice/src/origin/redis-failure.ts";
+import { FaultProxy } from "./rig/fault-proxy.ts";
 import { poll } from "./rig/poll.ts";
 import { RedisServer } from "./rig/redis-server.ts";
 import { startCluster, startEncrypted, startWatched } from "./rig/redis-topologies.ts";
@@ -285,6 +287,37 @@ describe("redis origin › clients that somebody else owns", () => {
     expect(await one.raise([raise("a", 5)])).toEqual([{ sum: 5, component: 5 }]);
     await one.close();
     expect(await client.ping()).toBe("PONG");
+  });
+
+  test("a client of ioredis serves, fails at once while it is not connected, sends nothing twice, and is left open", async () => {
+    const proxy = await FaultProxy.start(server.port);
+    const client = new Redis(proxy.port, "127.0.0.1", { autoResendUnfulfilledCommands: false, lazyConnect: true });
+    open.push(
+      () => proxy.stop(),
+      () => client.disconnect(),
+    );
+    client.on("error", () => {});
+    const one = origin({ client, commandTimeoutMs: 200 });
+    await expect(one.read([read("a")])).rejects.toMatchObject({ kind: "connection" });
+    await client.connect();
+    expect(await one.raise([raise("a", 1)])).toEqual([{ sum: 1, component: 1 }]);
+    const before = proxy.commands.get("EVALSHA") ?? 0;
+    proxy.order("lose");
+    // It does not tell of a command that went down with its connection.
+    await expect(one.raise([raise("a", 5)])).rejects.toMatchObject({ kind: "timeout" });
+    await poll("connected again", () => one.health!().isConnected);
+    expect(await one.raise([raise("a", 5)])).toEqual([{ sum: 5, component: 5 }]);
+    expect(proxy.commands.get("EVALSHA")).toBe(before + 2);
+    await one.close();
+    expect(await client.ping()).toBe("PONG");
+  });
+
+  test("a client of ioredis that would re-send, or is a Cluster's, is refused", () => {
+    const error = expect.objectContaining({ code: "RL_REDIS_ADDRESS_INVALID", field: "client" });
+    const client = new Redis({ lazyConnect: true });
+    expect(() => redisOrigin({ client })).toThrow(error);
+    const cluster = { call: client.call, status: "ready", isCluster: true, options: {} };
+    expect(() => redisOrigin({ client: cluster as never })).toThrow(error);
   });
 
   test("a Cluster client and a Sentinel client serve", async () => {

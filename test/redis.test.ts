@@ -1,5 +1,6 @@
 /** The origin on real Redis: the conformance suite, on every kind of deployment. */
 import { randomUUID } from "node:crypto";
+import { Redis } from "ioredis";
 import type { Origin } from "sluice";
 import { type RedisOptions, redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll } from "vitest";
@@ -17,7 +18,7 @@ import {
 
 const isDeep = process.env["CI"] === "true";
 const open: Origin[] = [];
-const servers: { stop(): Promise<void> }[] = [];
+const servers: { stop(): Promise<unknown> }[] = [];
 let plain: RedisServer;
 let encrypted: Encrypted;
 let cluster: ThreeNodes;
@@ -48,6 +49,11 @@ const elapse = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve
 const addresses = () => cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
 
 const deployments: Record<string, () => RedisOptions> = {
+  "a client of ioredis": () => {
+    const client = new Redis(plain.port, "127.0.0.1", { autoResendUnfulfilledCommands: false });
+    servers.push({ stop: async () => client.disconnect() });
+    return { client };
+  },
   "one server": () => ({ url: plain.url }),
   "a server with TLS": () => ({ host: "127.0.0.1", port: encrypted.port, tls: { ca: encrypted.ca } }),
   "a three-node Cluster": () => ({ cluster: addresses() }),

@@ -34,7 +34,7 @@ export const ERRORS = {
   RL_FLOOR_INVALID: "a number from 0 to 1",
   RL_BUDGET_INVALID: "a number above 0, up to 1",
   RL_REDIS_ADDRESS_INVALID:
-    'exactly one of: a url "redis://…" or "rediss://…"; a host; a path; sentinel { name, nodes }; cluster, a list of { host, port }; a client',
+    'exactly one of: a url "redis://…" or "rediss://…"; a host; a path; sentinel { name, nodes }; cluster, a list of { host, port }; a client, of ioredis only with autoResendUnfulfilledCommands: false and no Cluster',
   RL_REDIS_PREFIX_INVALID: "a string of up to 128 characters of well-formed Unicode, without { and }",
   RL_REDIS_OPTION_INVALID:
     "as Redis knows it: username and password texts, database an integer from 0 to 65535 (0 in a Cluster), tls true, false or an object, timeouts from 10 to 60000 ms; none of them at odds with the url",

@@ -5,6 +5,7 @@ import { RedisOrigin } from "../origin/redis-origin.ts";
 import { checkKnown } from "./known.ts";
 import { SYSTEM } from "./system.ts";
 
+export type { IoredisClient } from "../origin/ioredis-client.ts";
 export type { RedisFailureKind } from "../origin/redis-failure.ts";
 export type {
   RedisAddress,

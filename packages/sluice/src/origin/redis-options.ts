@@ -5,6 +5,7 @@
  */
 import { SluiceError } from "../core/errors.ts";
 import { isPart } from "../core/part.ts";
+import { type IoredisClient, isIoredis, whyNot } from "./ioredis-client.ts";
 
 export interface RedisAddress {
   readonly host: string;
@@ -40,7 +41,8 @@ export interface RedisOptions {
   readonly sentinel?: RedisSentinels | undefined;
   /** Some nodes of a Cluster; the others are found. */
   readonly cluster?: readonly RedisAddress[] | undefined;
-  readonly client?: RedisClient | undefined;
+  /** A client that you connect and close: of `@redis/client` or `redis`, or of `ioredis` with `autoResendUnfulfilledCommands: false`. */
+  readonly client?: RedisClient | IoredisClient | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   readonly database?: number | undefined;
@@ -57,7 +59,7 @@ export type RedisPlace =
   | { readonly kind: "server"; readonly address: RedisAddress | { readonly path: string } }
   | { readonly kind: "sentinel"; readonly sentinels: RedisSentinels }
   | { readonly kind: "cluster"; readonly nodes: readonly RedisAddress[] }
-  | { readonly kind: "client"; readonly client: RedisClient };
+  | { readonly kind: "client"; readonly client: RedisClient | IoredisClient };
 
 export interface RedisSettings {
   readonly place: RedisPlace;
@@ -140,7 +142,10 @@ function placeOf(given: RedisOptions, options: RedisOptions): RedisPlace {
   const chosen = Object.entries(ways).flatMap(([name, way]) => (way === undefined ? [] : [name]));
   if (chosen.length !== 1) throw wrongAddress("options", chosen.length === 0 ? "none" : chosen.join(" and "));
   if (client !== undefined) {
-    if (typeof client?.sendCommand !== "function") throw wrongAddress("client", client);
+    if (isIoredis(client)) {
+      const why = whyNot(client);
+      if (why !== undefined) throw wrongAddress("client", why);
+    } else if (typeof client?.sendCommand !== "function") throw wrongAddress("client", client);
     return { kind: "client", client };
   }
   if (sentinel !== undefined) {

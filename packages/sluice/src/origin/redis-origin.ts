@@ -10,13 +10,14 @@
  * Neither limits nor retries nor a breaker are here: that is the regional layer's (origin-calls.ts).
  */
 import type { Environment } from "../core/clock.ts";
+import { ioredisDriver, isIoredis } from "./ioredis-client.ts";
 import type { ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
 import { componentField, RedisCellNames } from "./redis-cell.ts";
 import { ClusterRoute } from "./redis-cluster.ts";
 import { failureOf, RedisFailure } from "./redis-failure.ts";
 import { type LinkListener, NOT_CONNECTED } from "./redis-link.ts";
 import type { RedisSettings } from "./redis-options.ts";
-import { ClientRoute, masterOf, type RedisRoute, SingleRoute } from "./redis-route.ts";
+import { ClientRoute, masterOf, type RedisRoute, redisDriver, SingleRoute } from "./redis-route.ts";
 import { commandOf, countsOf, RAISE, READ, type Script, type ScriptCall, UNKNOWN } from "./redis-script.ts";
 
 /** Cells a command speaks of at most: enough to make its overhead small, and done within a tenth of a millisecond. */
@@ -217,7 +218,11 @@ function routeOf(settings: RedisSettings, environment: Environment, listener: Li
   const { place, commandTimeoutMs } = settings;
   switch (place.kind) {
     case "client":
-      return new ClientRoute(place.client, commandTimeoutMs, environment);
+      return new ClientRoute(
+        isIoredis(place.client) ? ioredisDriver(place.client) : redisDriver(place.client),
+        commandTimeoutMs,
+        environment,
+      );
     case "cluster":
       return new ClusterRoute(place.nodes, settings, environment, listener);
     case "sentinel":

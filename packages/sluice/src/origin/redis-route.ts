@@ -5,6 +5,7 @@
 
 import type { Environment } from "../core/clock.ts";
 import { type Pending, withDeadline } from "../core/deadline.ts";
+import type { ClientDriver } from "./client-driver.ts";
 import { failureOf, RedisFailure } from "./redis-failure.ts";
 import { type LinkListener, type LinkOptions, type RedisEndpoint, RedisLink } from "./redis-link.ts";
 import type { RedisClient, RedisSentinels } from "./redis-options.ts";
@@ -112,28 +113,43 @@ async function askOnce(
   }
 }
 
-/** A client of `@redis/client` that somebody else connects, configures and closes. */
+/** One of `@redis/client`: its three kinds take their arguments in three ways. */
+export function redisDriver(
+  client: RedisClient & { readonly isReady?: boolean; readonly isOpen?: boolean },
+): ClientDriver {
+  const isCluster = "getSlotRandomNode" in client;
+  const isSentinel = !isCluster && "getMasterNode" in client;
+  return {
+    isCluster,
+    get isReady() {
+      return (isCluster ? client.isOpen : client.isReady) !== false;
+    },
+    send(key, args) {
+      if (isCluster) return client.sendCommand(key, false, args);
+      return isSentinel ? client.sendCommand(false, args) : client.sendCommand(args);
+    },
+  };
+}
+
 export class ClientRoute implements RedisRoute {
-  readonly #client: RedisClient & { readonly isReady?: boolean; readonly isOpen?: boolean };
+  readonly #driver: ClientDriver;
   readonly #timeoutMs: number;
   readonly #environment: Environment;
   readonly #pending: Pending = new Set();
-  readonly #kind: "single" | "cluster" | "sentinel";
 
-  constructor(client: RedisClient, timeoutMs: number, environment: Environment) {
-    this.#client = client;
+  constructor(driver: ClientDriver, timeoutMs: number, environment: Environment) {
+    this.#driver = driver;
     this.#timeoutMs = timeoutMs;
     this.#environment = environment;
-    this.#kind = "getSlotRandomNode" in client ? "cluster" : "getMasterNode" in client ? "sentinel" : "single";
   }
 
   get isReady(): boolean {
-    return (this.#kind === "cluster" ? this.#client.isOpen : this.#client.isReady) !== false;
+    return this.#driver.isReady;
   }
 
   /** A Cluster client is given one key's cells at a time: it looks for the slot by itself. */
   groupOf(key: string): number | null {
-    return this.#kind === "cluster" ? slotOf(key) : null;
+    return this.#driver.isCluster ? slotOf(key) : null;
   }
 
   spread(key: string): readonly string[] {
@@ -143,10 +159,7 @@ export class ClientRoute implements RedisRoute {
   async send(key: string, args: readonly string[]): Promise<unknown> {
     // Its queue for better times would send what has long been sent again.
     if (!this.isReady) throw new RedisFailure("connection", "the client is not connected");
-    const start = () => {
-      if (this.#kind === "cluster") return this.#client.sendCommand(key, false, args);
-      return this.#kind === "sentinel" ? this.#client.sendCommand(false, args) : this.#client.sendCommand(args);
-    };
+    const start = () => this.#driver.send(key, args);
     const outcome = await withDeadline(start, this.#timeoutMs, this.#environment.timers, this.#pending);
     if (outcome.kind === "done") return outcome.value;
     if (outcome.kind === "failed") throw failureOf(outcome.error);

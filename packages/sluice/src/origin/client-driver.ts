@@ -1,0 +1,8 @@
+/** A client that somebody else connects, configures and closes, whichever package it is of. */
+export interface ClientDriver {
+  readonly isReady: boolean;
+  /** Whether it looks for a key's node by itself. */
+  readonly isCluster: boolean;
+  /** Sends a command that touches `key`, once. */
+  send(key: string, args: readonly string[]): Promise<unknown>;
+}
