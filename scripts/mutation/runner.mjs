@@ -5,7 +5,7 @@
  * Only mutants of what runs when a module is loaded need a new process, which Stryker sees to. Tests share the process, so a
  * test that a mutant made fail is run once more without: if it fails still, something was left behind, and that is an error.
  */
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -14,11 +14,15 @@ import { DryRunStatus, MutantRunStatus, TestStatus } from "@stryker-mutator/api/
 import { rolldown } from "rolldown";
 import { ownOnly, suitesOf } from "./suites.mjs";
 
-/** @typedef {{ id: string, suite: string, path: string, run: () => unknown, costMs: number }} Case */
+/** @typedef {{ id: string, suite: string, run: () => unknown, costMs: number }} Case */
 
 /** What a test may cost of the processor, beyond ten times what it costs without a mutant: a promise may never settle. */
 const COST_MAX_MS = 2_000;
 const COST_FACTOR = 10;
+
+/** In the sandbox: the suites, and what each test costs without a mutant, for the processes that Stryker starts later. */
+const BUNDLE = "mutant-suites";
+const COSTS = join(BUNDLE, "costs.json");
 
 class Hung extends Error {}
 
@@ -43,7 +47,9 @@ class Runner {
     return { reloadEnvironment: false };
   }
 
+  /** Bundles the suites, unless an earlier process of this run has. */
   async init() {
+    if (existsSync(COSTS)) return;
     const folder = process.env["SLUICE_MUTANTS"] ?? "engine";
     const source = join(process.cwd(), "packages/sluice/src");
     const suites = suitesOf(folder)
@@ -63,19 +69,24 @@ class Runner {
       moduleTypes: { ".lua": "text" },
       logLevel: "silent",
     });
-    const { output } = await bundle.write({ dir: "mutant-suites", format: "esm", entryFileNames: "[name].mjs" });
+    await bundle.write({ dir: BUNDLE, format: "esm", entryFileNames: "[name].suite.mjs" });
     await bundle.close();
-    const load = (/** @type {string} */ name) => import(pathToFileURL(join(process.cwd(), "mutant-suites", name)).href);
-    const chunks = output.filter((chunk) => chunk.type === "chunk");
-    for (const { fileName } of chunks.filter((chunk) => chunk.isEntry)) {
+  }
+
+  /** Once, and not before it is known which mutant is active: some change what runs when a module is loaded. */
+  async #load() {
+    if (this.#cases.length > 0) return;
+    const costs = existsSync(COSTS) ? JSON.parse(readFileSync(COSTS, "utf8")) : {};
+    for (const fileName of readdirSync(BUNDLE).filter((name) => name.endsWith(".suite.mjs"))) {
       world.__collected__ = [];
-      await load(fileName);
-      const suite = basename(fileName, ".mjs");
-      const path = suites.find((one) => basename(one, ".test.ts") === suite) ?? "";
+      await import(pathToFileURL(join(process.cwd(), BUNDLE, fileName)).href);
+      const suite = basename(fileName, ".suite.mjs");
       for (const { name, run } of world.__collected__) {
-        this.#cases.push({ id: `${suite} › ${name}`, suite, path, run, costMs: 0 });
+        const id = `${suite} › ${name}`;
+        this.#cases.push({ id, suite, run, costMs: costs[id] ?? 0 });
       }
     }
+    this.#cases.sort((a, b) => a.costMs - b.costMs);
   }
 
   /** @param {string} suite */
@@ -85,6 +96,7 @@ class Runner {
 
   /** @returns {Promise<import("@stryker-mutator/api/test-runner").DryRunResult>} */
   async dryRun() {
+    await this.#load();
     /** @type {import("@stryker-mutator/api/test-runner").TestResult[]} */
     const tests = [];
     for (const one of this.#cases) {
@@ -93,7 +105,7 @@ class Runner {
       const failure = await failureOf(one, Number.POSITIVE_INFINITY);
       const { user, system } = process.cpuUsage(before);
       one.costMs = (user + system) / 1_000;
-      const result = { id: one.id, name: one.id, fileName: one.path, timeSpentMs: one.costMs };
+      const result = { id: one.id, name: one.id, timeSpentMs: one.costMs };
       tests.push(
         failure === undefined
           ? { ...result, status: TestStatus.Success }
@@ -102,6 +114,7 @@ class Runner {
     }
     state.currentTestId = undefined;
     this.#cases.sort((a, b) => a.costMs - b.costMs);
+    writeFileSync(COSTS, JSON.stringify(Object.fromEntries(this.#cases.map(({ id, costMs }) => [id, costMs]))));
     return { status: DryRunStatus.Complete, tests, mutantCoverage: state.mutantCoverage };
   }
 
@@ -109,10 +122,12 @@ class Runner {
    * @param {import("@stryker-mutator/api/test-runner").MutantRunOptions} options
    * @returns {Promise<import("@stryker-mutator/api/test-runner").MutantRunResult>}
    */
-  async mutantRun({ activeMutant, testFilter, hitLimit }) {
+  async mutantRun({ activeMutant, testFilter, hitLimit, mutantActivation }) {
     const own = basename(activeMutant.fileName, ".ts");
     const isAsked = (/** @type {Case} */ { id, suite }) =>
       (testFilter === undefined || testFilter.includes(id)) && (suite === own || !ownOnly(suite));
+    state.activeMutant = mutantActivation === "static" ? activeMutant.id : undefined;
+    await this.#load();
     let nrOfTests = 0;
     for (const one of this.#cases.filter(isAsked)) {
       nrOfTests++;
@@ -124,7 +139,9 @@ class Runner {
       state.activeMutant = undefined;
       state.hitCount = undefined;
       if (failure === undefined) continue;
-      const after = failure instanceof Hung ? undefined : await failureOf(one, Number.POSITIVE_INFINITY);
+      // What a module was loaded with stays: such a mutant has the process for itself.
+      const isAlone = failure instanceof Hung || mutantActivation === "static";
+      const after = isAlone ? undefined : await failureOf(one, Number.POSITIVE_INFINITY);
       if (after !== undefined) throw new Error(`${one.id} fails without its mutant, too: ${after}`);
       if (isEndless) return { status: MutantRunStatus.Timeout, reason: String(failure) };
       return { status: MutantRunStatus.Killed, killedBy: [one.id], failureMessage: String(failure), nrOfTests };

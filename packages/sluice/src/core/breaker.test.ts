@@ -128,4 +128,26 @@ describe("breaker", () => {
     });
     fc.assert(property, { numRuns: 300 });
   });
+
+  test("every change is told once; a probe that follows an unanswered one is none", () => {
+    const breaker = new Breaker();
+    const heard: string[] = [];
+    breaker.onChange = (state) => heard.push(state);
+    call(breaker, 40, 40);
+    expect(heard).toEqual(["open"]);
+    breaker.admit(NOW_MS + 1_000);
+    breaker.admit(NOW_MS + 2_000);
+    expect(heard).toEqual(["open", "probing"]);
+    breaker.succeeded(NOW_MS + 2_001);
+    breaker.succeeded(NOW_MS + 2_002);
+    expect(heard).toEqual(["open", "probing", "closed"]);
+  });
+
+  test("an outcome that is told late does not take back what was told before it", () => {
+    const breaker = new Breaker();
+    for (let i = 0; i < 10; i++) breaker.failed(NOW_MS + 600);
+    breaker.failed(NOW_MS);
+    for (let i = 0; i < 9; i++) breaker.failed(NOW_MS + 600);
+    expect(breaker.state).toBe("open");
+  });
 });
