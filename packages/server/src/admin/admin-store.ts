@@ -6,7 +6,7 @@
  */
 import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
 
-/** What changed after a revision. */
+/** What changed after a revision, in the order of the changes: an override that was deleted and set again comes deleted first. */
 export interface Changes {
   readonly revision: number;
   /** This is everything that there is, and what is not in it is gone. */

@@ -163,8 +163,8 @@ function apply(changes: Changes, holdings: Holdings): void {
   }
   for (const { isDeleted, ...override } of changes.overrides) {
     const match = made(holdings.overrides, override.namespaceId, () => new OverrideMatch());
-    if (!isDeleted) match.set(override);
-    else if (match.of(override.identifier)?.id === override.id) match.delete(override.identifier);
+    if (isDeleted) match.delete(override.identifier);
+    else match.set(override);
     if (match.size === 0) holdings.overrides.delete(override.namespaceId);
   }
   for (const { isDeleted, ...key } of changes.keys) {

@@ -111,6 +111,19 @@ describe("override match", () => {
     );
   });
 
+  test("what was found before is forgotten when a pattern comes or goes", () => {
+    const match = matchOf(Array.from({ length: 20 }, (_, i) => `${"user_1".slice(0, i % 6)}*${i}`));
+    const applied = () => match.for("user_17")?.identifier;
+    match.set(override("u*"));
+    expect(applied()).toBe("user_*17");
+    match.delete("user_*17");
+    expect(applied()).toBe("u*7");
+    match.set(override("user_1*"));
+    expect(applied()).toBe("user_1*");
+    match.delete("user_1*");
+    expect(applied()).toBe("u*7");
+  });
+
   test("it remembers a bounded number of identifiers, and right ones after many", () => {
     const match = matchOf(Array.from({ length: 50 }, (_, i) => `org_${i}_*`));
     for (let i = 0; i < 20_000; i++) {
