@@ -136,7 +136,6 @@ describe("a rolling restart under load", () => {
       load.targets = load.targets.filter((one) => one !== old);
       await load.more(30);
     }
-    const [first, second] = load.targets as [SluiceServer, SluiceServer];
     const { statuses, unanswered } = await load.stop();
     for (const server of load.targets) expect((await server.stop()).code).toBe(0);
     expect([...statuses.keys()]).toEqual([200]);
@@ -147,12 +146,11 @@ describe("a rolling restart under load", () => {
     expect(total).toBeGreaterThanOrEqual(accepted);
     expect(total).toBeLessThanOrEqual(accepted + unanswered);
     servers = [await successor(), servers[2]!];
-    expect([first.key, second.key]).toEqual([servers[0]!.key, servers[0]!.key]);
-  });
+  }, 120_000);
 });
 
 describe("a database that goes away", () => {
-  test("what is known goes on, what is new waits; a server that starts meanwhile is not ready until it is back", async () => {
+  test("what is known goes on, what is new waits; a server that starts meanwhile is not ready until it is back; one that stops, ends", async () => {
     const [server] = servers as [SluiceServer];
     const body = { namespace: "api", identifier: "user_1", limit: 1_000, duration: DURATION };
     expect((await server.post("limit", body)).status).toBe(200);
@@ -176,5 +174,12 @@ describe("a database that goes away", () => {
       "a new namespace",
       async () => (await server.post("limit", { ...body, namespace: "new" })).status === 200,
     );
+
+    mariadb.process.freeze();
+    const { code, tookMs } = await newcomer.stop();
+    mariadb.process.thaw();
+    expect(code).toBe(0);
+    // 4 s for the last publish, 1 s for the admin store, 1 s for what is left, and what a busy machine adds.
+    expect(tookMs).toBeLessThan(20_000);
   });
 });

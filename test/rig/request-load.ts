@@ -28,6 +28,8 @@ export class RequestLoad {
   constructor(options: LoadOptions) {
     this.#options = options;
     this.#loops = Array.from({ length: options.loops }, (_, i) => this.#loop(i));
+    // Told by stop().
+    for (const loop of this.#loops) loop.catch(() => {});
   }
 
   /** Resolves when so many more were answered. */
@@ -56,6 +58,8 @@ export class RequestLoad {
       this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
       this.#answered += 1;
     } catch (error) {
+      // A request that hangs is nobody's to bear.
+      if ((error as Error).name === "TimeoutError") throw error;
       if (!isRefused(error)) this.#unanswered += 1;
     }
   }

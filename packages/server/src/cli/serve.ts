@@ -11,6 +11,8 @@ const DESCRIPTION =
   "Run the server. Settings come from a file, the environment (SLUICE_…) and flags; flags win. With none it listens on loopback, " +
   "keeps namespaces, overrides and keys in a folder, and prints a key and a line to try.";
 
+const EXIT_AFTER_MS = 1_000;
+
 export function serveCommand(console: Console, exit: (code: number) => void): Command {
   return addSettingOptions(new Command("serve").description(DESCRIPTION)).action(
     async (options: Record<string, unknown>) => {
@@ -18,6 +20,8 @@ export function serveCommand(console: Console, exit: (code: number) => void): Co
       if (cluster.isWorker) return exit(await (await import("../serve/worker.ts")).runWorker(process));
       const { serve } = await import("../serve/serve.ts");
       const report = await serve(loadSettings(options, console.environment).settings, console);
+      // Whatever still waits for an answer of a frozen database: there is nothing more to do.
+      setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
       if (isClean(report)) return exit(EXIT.ok);
       console.notice(`error: ${lossOf(report)}`);
       console.notice("hint: the log says what was away; a longer --shutdown-timeout gives it more time to come back");

@@ -24,6 +24,9 @@ export interface Server extends Service {
   refresh(): Promise<void>;
 }
 
+/** A database that does not answer must not hold a server that has nothing more to tell it. */
+const ADMIN_CLOSE_MS = 1_000;
+
 export async function startServer(settings: ServerSettings, log: Log): Promise<Server> {
   const { region, cellsMax, shutdownTimeoutMs, host, port } = settings;
   const halfMs = shutdownTimeoutMs / 2;
@@ -40,7 +43,7 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
   const takeApart = async (cut: number): Promise<StopReport> => {
     gauge.close();
     const { lost } = await limiter.close();
-    await admin.close();
+    await within(ADMIN_CLOSE_MS, admin.close());
     return { lost, cut, silent: 0 };
   };
   const stopOnce = async (): Promise<StopReport> => {
@@ -73,4 +76,14 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
 
 function connectionsOf(server: HttpServer): Promise<number> {
   return new Promise((resolve) => server.getConnections((_error, count) => resolve(count ?? 0)));
+}
+
+/** Resolves with the work, or when the time is over. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, over]);
+  clearTimeout(timer);
 }
