@@ -15,7 +15,7 @@ import { poll } from "./rig/poll.ts";
 import { PostgresServer } from "./rig/postgres-server.ts";
 
 const isDeep = process.env["CI"] === "true";
-const identifiers = oddIdentifiers(20_261, isDeep ? 2_000 : 50);
+const identifiers = oddIdentifiers(20_261, isDeep ? 2_000 : 30);
 
 let folder: string;
 let mariadb: MariadbServer;

@@ -126,10 +126,12 @@ describe("override match", () => {
 
   test("it remembers a bounded number of identifiers, and right ones after many", () => {
     const match = matchOf(Array.from({ length: 50 }, (_, i) => `org_${i}_*`));
+    let wrong = 0;
     for (let i = 0; i < 20_000; i++) {
       const expected = i % 100 < 50 ? `org_${i % 100}_*` : undefined;
-      expect(match.for(`org_${i % 100}_${i}`)?.identifier).toBe(expected);
+      if (match.for(`org_${i % 100}_${i}`)?.identifier !== expected) wrong++;
     }
+    expect(wrong).toBe(0);
   });
 
   test("ten thousand patterns of usual forms: a new identifier meets a handful of them", () => {

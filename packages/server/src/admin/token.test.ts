@@ -5,9 +5,9 @@ import { hashOf, isMistyped, isSameHash, newToken, startOf } from "./token.ts";
 
 describe("token", () => {
   test("it has a prefix, 32 characters of chance and a checksum, and no two are the same", () => {
-    const tokens = Array.from({ length: 1_000 }, () => newToken(SYSTEM.random));
+    const tokens = Array.from({ length: 200 }, () => newToken(SYSTEM.random));
     for (const token of tokens) expect(token).toMatch(/^sluice_[0-9A-Za-z]{38}$/);
-    expect(new Set(tokens).size).toBe(1_000);
+    expect(new Set(tokens).size).toBe(200);
   });
 
   test("one that was mistyped in one place is told; what has another form is not judged", () => {
