@@ -232,4 +232,73 @@ describe("deploy/helm", () => {
     const { terminationGracePeriodSeconds, preStopSeconds } = values as Record<string, number>;
     expect(terminationGracePeriodSeconds).toBeGreaterThan(shutdownS / 1000 + preStopSeconds!);
   });
+
+  // Go is large to install and slow to compile with: where there is time.
+  if (process.env["CI"] === "true") {
+    interface Rendered {
+      readonly kind: string;
+      // biome-ignore lint/suspicious/noExplicitAny: whatever the chart renders; the assertions say what it should be.
+      readonly spec: any;
+    }
+
+    /** By Go's own templates. The notes are no YAML. */
+    function rendered(changes: object): Rendered[] {
+      const go = debianBinary({ names: ["go"], package: "golang-go" });
+      const Chart = { Name: "sluice", Version: version, AppVersion: version };
+      const Release = { Name: "eu", Namespace: "limits", Service: "Helm" };
+      const input = JSON.stringify({ Values: { ...values, ...changes }, Chart, Release });
+      const args = ["run", join(root, "test", "rig", "chart.go"), join(root, CHART, "templates")];
+      const env = { PATH: process.env["PATH"], HOME: folder, GO111MODULE: "off" };
+      const text = execFileSync(go, args, { input, env, encoding: "utf8" });
+      const documents = text.split(/^---$/m).filter((part) => part.trim() !== "" && !part.includes("# NOTES.txt"));
+      return documents.map((part) => parse(part) as Rendered | null).filter((one) => one !== null);
+    }
+
+    test("renders what its values say: by default, and with everything switched on", () => {
+      const few = rendered({});
+      expect(few.map(({ kind }) => kind).sort()).toEqual([
+        "Deployment",
+        "NetworkPolicy",
+        "PodDisruptionBudget",
+        "Service",
+        "Service",
+      ]);
+      const peer = [{ podSelector: {} }];
+      const all = rendered({
+        autoscaling: { ...(values["autoscaling"] as object), enabled: true },
+        serviceMonitor: { enabled: true, interval: "30s", labels: { release: "prometheus" } },
+        networkPolicy: { ...(values["networkPolicy"] as object), clients: peer, observers: peer, storePeers: peer },
+        settings: { SLUICE_LOG_LEVEL: "warn", SLUICE_WORKERS: 2 },
+        tlsSecretName: "sluice-tls",
+        imagePullSecrets: [{ name: "pull" }],
+        podLabels: { team: "edge" },
+        podAnnotations: { note: "yes" },
+        nodeSelector: { disk: "ssd" },
+        tolerations: [{ key: "edge", operator: "Exists" }],
+        affinity: { nodeAffinity: {} },
+      });
+      expect(all.map(({ kind }) => kind)).toEqual(
+        expect.arrayContaining(["HorizontalPodAutoscaler", "ServiceMonitor", ...few.map(({ kind }) => kind)]),
+      );
+
+      for (const [objects, isPlain] of [
+        [few, true],
+        [all, false],
+      ] as const) {
+        const { spec } = objects.find(({ kind }) => kind === "Deployment")!;
+        const environment = spec.template.spec.containers[0].env as { name: string; value: string }[];
+        expect(environment.filter(({ name, value }) => !isTaken(name, value))).toEqual([]);
+        expect(environment.some(({ name }) => name === "SLUICE_ALLOW_PLAIN_HTTP")).toBe(isPlain);
+        const labels = spec.template.metadata.labels;
+        expect(labels).toMatchObject(spec.selector.matchLabels);
+        for (const service of objects.filter(({ kind }) => kind === "Service")) {
+          expect(labels).toMatchObject(service.spec.selector);
+        }
+        expect(Object.hasOwn(spec, "replicas")).toBe(isPlain);
+        expect(spec.template.spec.volumes.map(({ name }: { name: string }) => name).sort()).toEqual(
+          spec.template.spec.containers[0].volumeMounts.map(({ name }: { name: string }) => name).sort(),
+        );
+      }
+    }, 180_000);
+  }
 });
