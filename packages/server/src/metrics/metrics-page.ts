@@ -31,14 +31,32 @@ const TAIL = `## What to watch
 - **Is there room?** \`sluice_cells / sluice_cells_max\`, and \`rate(sluice_cells_evicted_total[5m])\`.
 `;
 
+const COLUMNS = ["metric", "type", "labels", "what it says"];
+
 export function metricsPage(): string {
   const sections = SECTIONS.map(([title, pattern]) => {
     const rows = METRICS.filter(({ name }) => pattern.test(name)).map(rowOf);
-    return `## ${title}\n\n| metric | type | labels | what it says |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+    return `## ${title}\n\n${tableOf([COLUMNS, ...rows])}\n`;
   });
   return [HEAD, ...sections, TAIL].join("\n");
 }
 
-function rowOf({ name, type, labels, help }: Metric): string {
-  return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(", ")} | ${help} |`;
+function rowOf({ name, type, labels, help }: Metric): string[] {
+  return [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(", "), help];
+}
+
+/** Its columns are aligned, as the formatter wants them. */
+function tableOf(rows: readonly (readonly string[])[]): string {
+  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const line = (row: readonly string[], fill: string) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column]!, fill)).join(" | ")} |`;
+  const [head = [], ...body] = rows;
+  return [
+    line(head, " "),
+    line(
+      COLUMNS.map(() => ""),
+      "-",
+    ),
+    ...body.map((row) => line(row, " ")),
+  ].join("\n");
 }
