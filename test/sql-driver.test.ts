@@ -111,10 +111,35 @@ async function seen(counters: Counters): Promise<Record<string, number>> {
 }
 
 describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
+  test("a schema of the first version is brought up to date, and keeps its rows", async () => {
+    const prefix = newPrefix();
+    await migrate(prefix);
+    await ask(`DROP TABLE ${prefix}origins`);
+    await ask(`DELETE FROM ${prefix}schema WHERE version = 2`);
+    await ask(`INSERT INTO ${prefix}regions (region, seen_at) VALUES ('eu', 7)`);
+    expect(await migrate(prefix)).toEqual({ from: 1, to: 2 });
+    expect(await ask(`SELECT seen_at FROM ${prefix}regions`)).toHaveLength(1);
+    expect(await ask(`SELECT * FROM ${prefix}origins`)).toEqual([]);
+  });
+
+  test("two origins that use one region's name are told, clearly, and one that a restart replaced is not", async () => {
+    const prefix = newPrefix();
+    const [one, other] = [make(prefix), make(prefix)];
+    const failures = () => [one, other].map((counters) => counters.health!().failures);
+    await one.register!("eu", "1");
+    for (let round = 0; round < 2; round++) await other.register!("eu", "2");
+    await other.register!("us", "2");
+    expect(failures()).toEqual([{}, {}]);
+    for (let round = 0; round < 2; round++) await one.register!("eu", "1");
+    await other.register!("eu", "2");
+    expect(failures()).toEqual([{}, { region: 1 }]);
+    expect(other.health!().lastFailure?.message).toContain('the region "eu" is used by 2 origins');
+  });
+
   test("the migrations are applied once, and then there is nothing to do", async () => {
     const prefix = newPrefix();
-    expect(await migrate(prefix)).toEqual({ from: 0, to: 1 });
-    expect(await migrate(prefix)).toEqual({ from: 1, to: 1 });
+    expect(await migrate(prefix)).toEqual({ from: 0, to: 2 });
+    expect(await migrate(prefix)).toEqual({ from: 2, to: 2 });
   });
 
   test("several that start at once on an empty database all get to work", async () => {
@@ -128,7 +153,7 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
     const counters = make(newPrefix(), "root", { migrate: false });
     await expect(counters.publish("eu", [])).rejects.toMatchObject({
       kind: "schema",
-      message: expect.stringContaining("version 0, and 1 is needed"),
+      message: expect.stringContaining("version 0, and 2 is needed"),
     });
     expect(counters.health!()).toMatchObject({ isReady: false, lastFailure: { kind: "schema" } });
   });
@@ -136,9 +161,9 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
   test("a newer schema that breaks stops an older program, one that adds does not", async () => {
     const prefix = newPrefix();
     await migrate(prefix);
-    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (2, 0, 0)`);
+    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (3, 0, 0)`);
     await make(prefix).publish("eu", [row("a", 1)]);
-    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (3, 1, 0)`);
+    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (4, 1, 0)`);
     await expect(make(prefix).publish("eu", [row("a", 2)])).rejects.toMatchObject({
       kind: "schema",
       message: expect.stringContaining("use a newer release"),

@@ -13,6 +13,7 @@ export class BoundedCounters implements Counters {
   readonly publish: Counters["publish"];
   readonly read: Counters["read"];
   readonly cleanUp: Counters["cleanUp"];
+  readonly register: (region: string, origin: string) => Promise<void>;
   readonly denials: Counters["denials"];
   readonly #timers: Timers;
   readonly #pending: Pending = new Set();
@@ -23,6 +24,7 @@ export class BoundedCounters implements Counters {
     this.publish = (region, rows) => this.#call(() => counters.publish(region, rows));
     this.read = (region, cursor) => this.#call(() => counters.read(region, cursor));
     this.cleanUp = (nowMs, rowsMax) => this.#call(() => counters.cleanUp(nowMs, rowsMax));
+    this.register = (region, origin) => this.#call(async () => counters.register?.(region, origin));
     this.denials = {
       write: (region, rows) => this.#call(() => counters.denials.write(region, rows)),
       active: (nowMs) => this.#call(() => counters.denials.active(nowMs)),

@@ -54,6 +54,11 @@ export interface Counters {
   read(region: string, cursor: string | null): Promise<ImportPage>;
   /** Deletes up to `rowsMax` rows that have expired at `nowMs`, if it is this process's turn; answers how many. */
   cleanUp(nowMs: number, rowsMax: number): Promise<number>;
+  /**
+   * Says that the processes of this origin speak for a region. Two origins that use one region's name would hide each other's
+   * counts: a store that can tell counts it among its failures.
+   */
+  register?(region: string, origin: string): Promise<void>;
   readonly denials: Denials;
   /** Lets go of connections. */
   close(): Promise<void>;

@@ -6,7 +6,12 @@ import { GlobalLayer, type GlobalMode } from "./global-layer.ts";
 
 function setUp(
   mode: GlobalMode = "counters",
-  fields: { readonly floor?: number | null; readonly uint32?: () => number } = {},
+  fields: {
+    readonly floor?: number | null;
+    readonly uint32?: () => number;
+    /** What the origin says it is, one by one. */
+    readonly originIds?: (string | null)[];
+  } = {},
 ) {
   const world = new LayeredEngine(16);
   const { time, ledger, engine } = world;
@@ -21,11 +26,24 @@ function setUp(
     floor: fields.floor ?? null,
     errorBudget: 0.02,
   };
-  const options = { region: "eu", mode, ...rhythm, clock, timers, random, trace: null };
-  return { world, time, counters, layer: new GlobalLayer(engine, ledger, counters, options) };
+  const originIds = fields.originIds ?? [];
+  const originId = async () => originIds.shift() ?? null;
+  const options = { region: "eu", mode, ...rhythm, originId, clock, timers, random, trace: null };
+  const registered: string[] = [];
+  const register = async (region: string, origin: string) => void registered.push(`${region} ${origin}`);
+  const store = fields.originIds === undefined ? counters : Object.assign(counters, { register });
+  return { world, time, counters, registered, layer: new GlobalLayer(engine, ledger, store, options) };
 }
 
 describe("global layer", () => {
+  test("a region says every ten seconds which origin it is, while the origin can be asked", async () => {
+    const { time, registered, layer } = setUp("counters", { originIds: ["7", null, "7"] });
+    layer.start();
+    await time.advance(35_000);
+    expect(registered).toEqual(["eu 7", "eu 7"]);
+    layer.stop();
+  });
+
   test("publish, import and cleanup each have their own rhythm", async () => {
     const { time, counters, layer } = setUp();
     layer.start();

@@ -29,6 +29,8 @@ export interface GlobalOptions {
   /** A fixed floor, or null: by the number of live regions and the error budget. */
   readonly floor: number | null;
   readonly errorBudget: number;
+  /** Which origin the region shares; null while it cannot be asked. */
+  readonly originId: () => Promise<string | null>;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
@@ -37,6 +39,7 @@ export interface GlobalOptions {
 
 const DENIALS_WRITE_MS = 1_000;
 const DENIALS_IMPORT_MS = 10_000;
+const REGISTER_MS = 10_000;
 const CLEANUP_MS = 60_000;
 const CLEANUP_ROWS_MAX = 1_000;
 /** A cleanup takes no longer than this; the next one goes on. */
@@ -90,6 +93,7 @@ export class GlobalLayer {
       add(DENIALS_IMPORT_MS, () => this.denials.importOnce());
     }
     add(CLEANUP_MS, () => this.#cleanUp(clock));
+    if (counters.register !== undefined) add(REGISTER_MS, () => this.#register());
   }
 
   /** The part of a limit below which counts are not published now. */
@@ -126,6 +130,12 @@ export class GlobalLayer {
     await this.#bounded.close();
     for (const expire of this.denials.pending) expire();
     if (letGo(this.#counters)) await withDeadline(() => this.#counters.close(), LET_GO_MS, timers);
+  }
+
+  async #register(): Promise<void> {
+    const { region, originId } = this.#options;
+    const origin = await originId();
+    if (origin !== null) await this.#bounded.register(region, origin);
   }
 
   /** Batch after batch until nothing is left: at most what a round has time for. */

@@ -35,6 +35,8 @@ const REGISTER_MS = 10_000;
 /** A schema that will not do is looked at again after this. */
 const RECHECK_MS = 2_000;
 const RETRIES_MAX = 6;
+/** So many times in a row another origin must be heard under a region's name: once and again it may be one that is gone. */
+const SHARED_MIN = 3;
 const RETRY_MS = 5;
 
 /** A kind of rows, and how they are written. */
@@ -59,6 +61,8 @@ export class SqlCounters implements Counters {
   readonly #failures = new Map<string, number>();
   /** When each region was last registered from here, on the monotonic clock. */
   readonly #registeredMs = new Map<string, number>();
+  /** How often in a row each region was found to have more than one origin. */
+  readonly #shared = new Map<string, number>();
   /** This process, as the holder of a turn. */
   readonly #holder: string;
   #ready: Promise<void> | null = null;
@@ -129,8 +133,19 @@ export class SqlCounters implements Counters {
       deleted += (await this.#run("write", this.#statements.deleteExpired(table, Math.floor(nowMs), rowsMax - deleted)))
         .affected;
     }
-    await this.#run("write", this.#statements.forgetRegions());
+    for (const table of ["regions", "origins"] as const) await this.#run("write", this.#statements.forget(table));
     return deleted;
+  }
+
+  async register(region: string, origin: string): Promise<void> {
+    const name = escapeText(region);
+    await this.#run("write", this.#statements.registerOrigin(name, origin));
+    const origins = integerOf((await this.#run("write", this.#statements.origins(name))).rows[0]?.["origins"]);
+    const inARow = origins > 1 ? (this.#shared.get(region) ?? 0) + 1 : 0;
+    this.#shared.set(region, inARow);
+    if (inARow < SHARED_MIN) return;
+    const message = `the region ${JSON.stringify(region)} is used by ${origins} origins, which hide each other's counts: give each a region of its own, or one Redis to share`;
+    this.#count(new SqlFailure("region", message));
   }
 
   async close(): Promise<void> {

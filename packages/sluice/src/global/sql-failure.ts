@@ -26,6 +26,8 @@ export type SqlFailureKind =
   | "refused"
   /** No room left on its disk. */
   | "full"
+  /** Two origins use one region's name. */
+  | "region"
   | "other";
 
 export class SqlFailure extends Error {

@@ -5,6 +5,7 @@
  *   denials    one row a (key, sequence, region): "this cell is full", of the denial channel
  *   regions    when each region was last heard
  *   turns      who does what only one should do
+ *   origins    which origins speak for which region, and when each was last heard
  *   schema     the migrations that were applied
  *
  * A migration is breaking if programs that do not know it must not go on; one that only adds is not.
@@ -22,6 +23,7 @@ export interface Tables {
   readonly denials: string;
   readonly regions: string;
   readonly turns: string;
+  readonly origins: string;
   readonly schema: string;
 }
 
@@ -32,6 +34,7 @@ export function tablesOf(prefix: string): Tables {
     denials: named("denials"),
     regions: named("regions"),
     turns: named("turns"),
+    origins: named("origins"),
     schema: named("schema"),
   };
 }
@@ -40,7 +43,17 @@ export function tablesOf(prefix: string): Tables {
 const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 
 export function migrationsOf(dialect: SqlDialect, tables: Tables): readonly Migration[] {
-  return [{ version: 1, isBreaking: true, statements: first(dialect, tables) }];
+  return [
+    { version: 1, isBreaking: true, statements: first(dialect, tables) },
+    { version: 2, isBreaking: false, statements: second(dialect, tables) },
+  ];
+}
+
+function second({ types, tableEnd }: SqlDialect, { origins }: Tables): readonly string[] {
+  return [
+    `CREATE TABLE IF NOT EXISTS ${origins} (region ${types.region} NOT NULL, origin VARCHAR(64) NOT NULL,
+      seen_at BIGINT NOT NULL, PRIMARY KEY (region, origin)) ${tableEnd}`,
+  ];
 }
 
 function first(dialect: SqlDialect, tables: Tables): readonly string[] {

@@ -8,6 +8,8 @@ import type { Tables } from "./sql-schema.ts";
 
 /** A region that was not heard for this long is no longer counted as live. */
 const REGION_LIFE_MS = 60_000;
+/** An origin is heard every ten seconds: the one that a restart replaced is not among the three rounds after it. */
+const ORIGIN_LIFE_MS = 25_000;
 /** One that was not heard for this long is forgotten. */
 const REGION_FORGOTTEN_MS = 86_400_000;
 /** How long a turn is kept after it was last taken: longer than a cleanup comes round, so that it stays with one process. */
@@ -141,8 +143,22 @@ export class SqlStatements {
     return { text: this.#dialect.deleteExpired(this.#tables[table], rowsMax), values: [nowMs] };
   }
 
-  forgetRegions(): Statement {
-    const text = `DELETE FROM ${this.#tables.regions} WHERE seen_at < ${this.#dialect.nowMs} - ${REGION_FORGOTTEN_MS}`;
+  registerOrigin(region: string, origin: string): Statement {
+    const { nowMs } = this.#dialect;
+    const again = this.#dialect.onConflict("region, origin", `seen_at = ${nowMs}`);
+    const text = `INSERT INTO ${this.#tables.origins} (region, origin, seen_at) VALUES (?, ?, ${nowMs}) ${again}`;
+    return { text, values: [region, origin] };
+  }
+
+  /** How many origins were lately heard to speak for a region. */
+  origins(region: string): Statement {
+    const text = `SELECT COUNT(*) AS origins FROM ${this.#tables.origins}
+      WHERE region = ? AND seen_at > ${this.#dialect.nowMs} - ${ORIGIN_LIFE_MS}`;
+    return { text, values: [region] };
+  }
+
+  forget(table: "regions" | "origins"): Statement {
+    const text = `DELETE FROM ${this.#tables[table]} WHERE seen_at < ${this.#dialect.nowMs} - ${REGION_FORGOTTEN_MS}`;
     return { text, values: [] };
   }
 }

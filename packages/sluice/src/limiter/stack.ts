@@ -8,6 +8,7 @@ import { Engine } from "../engine/engine.ts";
 import { LayeredDecision } from "../engine/layered-decision.ts";
 import { Ledger } from "../engine/ledger.ts";
 import { GlobalLayer } from "../global/global-layer.ts";
+import { OriginIdentity } from "../origin/origin-identity.ts";
 import { RegionalLayer } from "../origin/regional-layer.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import type { Settings } from "./options.ts";
@@ -46,11 +47,15 @@ export class Stack {
     if (origin !== null) this.regional = new RegionalLayer(this.engine, ledger, origin, settings);
     if (global !== null) {
       const { region, globalMode, globalDurationMinMs, publishMs, importMs, floor, errorBudget } = settings;
+      const identity = this.regional === null ? null : new OriginIdentity(this.regional.calls, clock, random);
+      // Without an origin, a process is a region by itself.
+      const originId = async () => (identity === null ? ledger.incarnation : identity.readOnce());
       const rhythm = { publishMs, importMs, durationMinMs: globalDurationMinMs, floor, errorBudget };
       this.global = new GlobalLayer(this.engine, ledger, global, {
         region,
         mode: globalMode,
         ...rhythm,
+        originId,
         clock,
         timers,
         random,

@@ -1,0 +1,42 @@
+/**
+ * Which origin this is: a number that all processes of an origin agree on, and no other origin has.
+ *
+ * Kept as a component of a cell of the origin's own, so it needs nothing of the port: the first process draws it, and where two
+ * draw at once the larger stays. A process that knows it raises it again, so it outlives an origin that was emptied.
+ */
+import type { Clock, Random } from "../core/clock.ts";
+import type { OriginCalls } from "./origin-calls.ts";
+
+/** No key of a limit: those begin with a digit. */
+const CELL = { key: "identity", sequence: 0, writer: "id" } as const;
+const LIFE_MS = 86_400_000;
+const DEADLINE_MS = 1_000;
+
+export class OriginIdentity {
+  readonly #calls: OriginCalls;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  #id = 0;
+
+  constructor(calls: OriginCalls, clock: Clock, random: Random) {
+    this.#calls = calls;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** Null if the origin cannot be asked. */
+  async readOnce(): Promise<string | null> {
+    if (this.#id === 0) {
+      const found = await this.#calls.read([CELL], DEADLINE_MS);
+      if (found?.[0] === undefined || found[0] === null) return null;
+      // 52 bits, so that it is exact everywhere; never 0.
+      const drawn = this.#random.uint32() * 2 ** 20 + (this.#random.uint32() >>> 12) + 1;
+      this.#id = found[0].component === 0 ? drawn : found[0].component;
+    }
+    const expiresAtMs = Math.floor(this.#clock.wallMs()) + LIFE_MS;
+    const answers = await this.#calls.raise([{ ...CELL, total: this.#id, expiresAtMs }], DEADLINE_MS);
+    if (answers?.[0] === undefined || answers[0] === null) return null;
+    this.#id = Math.max(this.#id, answers[0].component);
+    return String(this.#id);
+  }
+}
