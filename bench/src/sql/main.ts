@@ -82,7 +82,7 @@ async function printOutages(): Promise<void> {
   const [forMs, rounds] = isQuick ? [200, 1] : [10_000, 5];
   console.log("\nA database in trouble, while requests go on: calm and troubled in turn\n");
   console.log("| | 99th percentile of requests, troubled by calm | all published after |\n|---|---|---|");
-  for (const trouble of TROUBLES) {
+  for (const trouble of isQuick ? TROUBLES.slice(1, 2) : TROUBLES) {
     const server = await MariadbServer.start();
     const { ratio, republishedMs } = await measureOutage(server, trouble, { forMs, rounds });
     console.log(`| ${trouble} | ${ratio.toFixed(2)} | ${(republishedMs / 1_000).toFixed(1)} s |`);

@@ -16,6 +16,7 @@ export interface SqlOutage {
 }
 
 type Trouble = "killed" | "frozen" | "emptied";
+/** The last one takes as long as a full pass is away. */
 export const TROUBLES: readonly Trouble[] = ["killed", "frozen", "emptied"];
 const KEYS = 500;
 const PER_TURN = 20;
@@ -43,6 +44,7 @@ export async function measureOutage(
     return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
   };
   await ask(performance.now() + forMs / 4);
+  await poll("published", async () => (await storedTotal(server)) === next, 60_000);
   for (let round = 0; round < rounds; round++) {
     const calmMs = await ask(performance.now() + forMs);
     if (trouble === "killed") await server.process.kill();
