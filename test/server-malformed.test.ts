@@ -121,6 +121,9 @@ const MISTAKES: readonly ((draw: Draw) => { bytes: Buffer; end?: boolean })[] = 
       "POST /v2/ratelimit.multiLimit HTTP/1.1",
     ),
   }),
+  // Much that is wrong, in a body as large as it may be.
+  () => ({ bytes: request(`[${"{},".repeat(20_000)}{}]`, [], "POST /v2/ratelimit.multiLimit HTTP/1.1") }),
+  () => ({ bytes: request(`{"${"x".repeat(60_000)}":1}`) }),
   // Another type, encoding, key, host, method or route.
   (draw) => ({
     bytes: request(JSON.stringify(GOOD), [

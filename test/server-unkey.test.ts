@@ -51,7 +51,7 @@ describe("@unkey/ratelimit", () => {
     const before = server.limiter.stats().decisions;
     await limiter.limit("user_1");
     expect(server.limiter.stats().decisions).toEqual(before);
-    await expect.poll(() => Date.now()).toBeGreaterThanOrEqual(denied.reset);
+    await expect.poll(() => Date.now(), { timeout: 10_000 }).toBeGreaterThanOrEqual(denied.reset);
     expect((await limiter.limit("user_1")).success).toBe(true);
   });
 

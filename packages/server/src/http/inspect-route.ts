@@ -36,7 +36,7 @@ export function inspect({ directory, limiter }: LimitParts, caller: Caller, body
           },
     decision: {
       success: success || isShadow,
-      remaining: Math.max(0, limit - seen.effective - (success ? cost : 0)),
+      remaining: Math.max(0, limit - seen.effective - cost),
       explanation: explanationOf(seen.current.view, seen.previousShare, cost, limit),
     },
     current: cellOf(seen.current),

@@ -56,6 +56,7 @@ describe("a JSON body", () => {
     ["9007199254740993", "9007199254740993"],
     ["1.00000000000000000001", "1.00000000000000000001"],
     ["1e400", "1e400"],
+    ["1.00000000000000000001e00000", "1.00000000000000000001e00000"],
   ])("%s would become another number, and is refused", (text, shown) => {
     expect(() => parse(`[{"cost": ${text}}]`)).toThrow(shown);
   });
@@ -74,6 +75,11 @@ describe("a JSON body", () => {
     const value = parse('{"__proto__":{"limit":1}}') as object;
     expect(Object.keys(value)).toEqual(["__proto__"]);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  });
+
+  test("more fields than a hundred items have are refused before they are read", () => {
+    const body = `[${'{"a":1},'.repeat(100_000)}{}]`;
+    expect(() => parse(body)).toThrow("body must have at most 1000 fields in all");
   });
 
   test("bytes that are no UTF-8 are refused", () => {

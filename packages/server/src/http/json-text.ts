@@ -11,6 +11,9 @@ import { Problem } from "./problem.ts";
 /** Bodies of this API are two deep: an array of objects. */
 const DEPTH_MAX = 8;
 
+/** A hundred items of five fields are the most that is asked for. */
+const MEMBERS_MAX = 1_000;
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
@@ -40,7 +43,7 @@ function scan(text: string): number {
     if (code === QUOTE) {
       at = endOfString(text, at);
     } else if (code === COLON) {
-      members++;
+      if (++members > MEMBERS_MAX) throw Problem.at("body", `must have at most ${MEMBERS_MAX} fields in all`);
     } else if (code === 0x7b || code === 0x5b) {
       if (++depth > DEPTH_MAX) throw Problem.at("body", `must be at most ${DEPTH_MAX} levels deep`);
     } else if (code === 0x7d || code === 0x5d) {
@@ -84,7 +87,7 @@ function isNumberPart(code: number): boolean {
 }
 
 const PLAIN_MAX = 15;
-const PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,4}))?$/;
+const PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 function checkExact(text: string): void {
   const parts = PARTS.exec(text);

@@ -73,6 +73,11 @@ async function createAndLimit(
 ): Promise<Answer> {
   const made = new Map<string, NamespaceRecord>();
   for (const name of missing) made.set(name, await createNamespace(parts, caller, name));
+  // Meanwhile one of the others may have been deleted.
+  body.forEach((one, at) => {
+    if (made.has(one.namespace) || !isToBeCreated(parts, caller, one, `body[${at}]`)) return;
+    throw new Problem("unavailable", "A namespace of this batch has just changed. Try again.", { retryAfterS: 1 });
+  });
   return multiLimitIn(parts, caller, body, made);
 }
 
@@ -102,11 +107,18 @@ async function limitWithShadows(parts: LimitParts, asked: readonly Asked[]): Pro
   const left = batch.decisions[Symbol.iterator]();
   const decisions: Decision[] = [];
   for (const { isShadow, request } of asked) {
-    // A shadow is counted with the others or not at all; a peek tells what it would have.
-    const cost = batch.success ? (request.cost ?? 1) : 0;
-    decisions.push(isShadow ? await parts.limiter.limit({ ...request, cost }) : left.next().value!);
+    if (!isShadow) decisions.push(left.next().value!);
+    // A shadow is counted with the others or not at all.
+    else decisions.push(batch.success ? await parts.limiter.limit(request) : await uncounted(parts, request));
   }
   return batchAnswer(parts, asked, { success: batch.success, decisions });
+}
+
+/** What an item of a batch that failed is told: whether it fits by itself, and what it would have with nothing spent. */
+async function uncounted({ limiter }: LimitParts, request: LimitRequest): Promise<Decision> {
+  const peek = await limiter.limit({ ...request, cost: 0 });
+  const fits = peek.success && peek.remaining >= (request.cost ?? 1);
+  return { ...peek, success: fits, reason: fits ? "batch" : "limit" };
 }
 
 function batchAnswer(

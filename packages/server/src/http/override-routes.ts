@@ -24,7 +24,8 @@ export async function setOverride(
     },
     actorOf(caller.key),
   );
-  await directory.refresh();
+  // It is stored, whether or not this server has it in memory yet.
+  await directory.refresh().catch(() => {});
   return { data: { overrideId: override.id } };
 }
 
@@ -49,7 +50,8 @@ export async function deleteOverride(
   checkWellFormed("body.identifier", identifier);
   const isDeleted = await store.deleteOverride(namespace.id, identifier, actorOf(caller.key));
   if (!isDeleted) throw overrideMissing();
-  await directory.refresh();
+  // It is stored, whether or not this server has it in memory yet.
+  await directory.refresh().catch(() => {});
   return { data: {} };
 }
 

@@ -75,7 +75,8 @@ export type OverrideBody = Type.Static<typeof OverrideBody>;
 const pageLimit = integer(1, PAGE_MAX, `How many to give at most; ${PAGE_DEFAULT} if not given.`, [PAGE_DEFAULT]);
 const cursor = Type.String({
   minLength: 1,
-  maxLength: 4 * TEXT_MAX,
+  // Up to 4 bytes a character, 4 characters for 3 bytes, and an id.
+  maxLength: 8 * TEXT_MAX,
   rule: "the cursor of an earlier answer",
   description: "Where to go on: the cursor of the answer before.",
 });

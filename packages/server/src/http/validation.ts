@@ -5,6 +5,7 @@ import { shown } from "../input-error.ts";
 import { nearest } from "../plan/nearest.ts";
 import { type Flaw, Problem } from "./problem.ts";
 
+const NAME_SHOWN_MAX = 60;
 /** More would not help anyone. */
 const FLAWS_MAX = 10;
 
@@ -21,7 +22,12 @@ const ajv = new Ajv({ allErrors: true, verbose: true, keywords: ["rule"] });
 
 export function bodyCheck(schema: TSchema): BodyCheck {
   const isLegal = ajv.compile(schema);
+  const { maxItems = Number.POSITIVE_INFINITY } = schema as { readonly maxItems?: number };
   return (body) => {
+    // Before all of them are looked at: a body has room for a hundred thousand items, each wrong in several ways.
+    if (Array.isArray(body) && body.length > maxItems) {
+      throw Problem.at("body", `must be ${String((schema as Place).rule)}; got an array of ${body.length}`);
+    }
     if (!isLegal(body)) throw problemOfFindings(isLegal.errors ?? []);
   };
 }
@@ -40,11 +46,11 @@ function flawOf({ keyword, instancePath, params, parentSchema, data }: ErrorObje
     return { location: `${at}.${String(params["missingProperty"])}`, message: "is missing" };
   }
   if (keyword === "additionalProperties") {
-    const name = String(params["additionalProperty"]);
+    const name = String(params["additionalProperty"]).slice(0, NAME_SHOWN_MAX);
     const known = Object.keys(properties ?? {});
     const meant = nearest(name, known);
     const fix = meant === undefined ? `fields are ${known.join(", ")}` : `did you mean ${meant}?`;
-    return { location: `${at}.${name.slice(0, 60)}`, message: "is no field of this request", fix };
+    return { location: `${at}.${name}`, message: "is no field of this request", fix };
   }
   const rule = ownRule ?? (keyword === "type" ? `an ${String(params["type"])}` : keyword);
   return { location: at, message: `must be ${rule}; got ${gotOf(data)}` };

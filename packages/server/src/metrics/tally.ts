@@ -59,11 +59,13 @@ export class Tally {
 
   /** One check: an item of a batch is one. */
   decided(namespace: NamespaceRecord, { success, reason, source }: Decision, isShadowed: boolean): void {
-    const at = (success ? 0 : 1) + 2 * (source === "local" ? 0 : 1) + 4 * REASONS.indexOf(reason);
+    // An item that fits in a batch that failed was not counted.
+    const isAllowed = success && reason !== "batch";
+    const at = (isAllowed ? 0 : 1) + 2 * (source === "local" ? 0 : 1) + 4 * REASONS.indexOf(reason);
     this.#decisions[at] = this.#decisions[at]! + 1;
     const counts = this.#namespaces.get(namespace.id) ?? this.#countsOf(namespace);
     if (isShadowed) counts.shadowed++;
-    else if (success) counts.allowed++;
+    else if (isAllowed) counts.allowed++;
     else counts.denied++;
   }
 
