@@ -201,7 +201,8 @@ describe("limiter", () => {
     time.ms += MINUTE_MS + 15_000;
     decide({ cost: 2, limit: 20 });
     const before = limiter.stats();
-    const cell = { others: 0, foreign: 0, replayed: 0, published: 0 };
+    // Without an origin nothing is fresh, and no key strict.
+    const cell = { others: 0, foreign: 0, replayed: 0, published: 0, freshForMs: 0 };
     const [startMs, sequence] = [START_MS, START_MS / MINUTE_MS];
     const key = { namespace: "api", identifier: "user_42", duration: "1m" } as const;
     expect(limiter.inspect(key)).toEqual({
@@ -223,6 +224,7 @@ describe("limiter", () => {
       leftMs: 45_000,
       previousShare: 5,
       effective: 7,
+      strictForMs: 0,
       limit: 20,
       remaining: 13,
     });
