@@ -179,7 +179,8 @@ export function check(
 ): Checker {
   const checker = new Checker();
   const observe = (line: HistoryLine) => checker.observe(line);
-  const options = setup(load, processes, world);
+  const faults = new Set(lines.flatMap(({ event }) => (event.kind === "fault" ? [event.fault] : [])));
+  const options = { ...setup(load, processes, world), faults: [...faults] };
   observe({ atMs: lines[0]?.atMs ?? 0, process: "world", event: { kind: "setup", options } });
   const rows = new Map<string, number>();
   for (const line of lines) {
