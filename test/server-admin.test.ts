@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AdminSchemaError, adminTables, migrateAdmin } from "../packages/server/src/admin/admin-schema.ts";
 import { AdminStoreAway } from "../packages/server/src/admin/admin-store.ts";
-import { adminStoreConformance } from "../packages/server/src/admin/admin-store-conformance.ts";
+import { adminStoreConformance, type StoreSetUp } from "../packages/server/src/admin/admin-store-conformance.ts";
 import { type AdminPlace, openAdminLink, openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
 import { SYSTEM } from "../packages/server/src/system.ts";
 import { ManualTime } from "./manual-time.ts";
@@ -33,11 +33,14 @@ afterAll(async () => {
   removeFolder(folder);
 });
 
-const open = (sqlUrl: () => string) => (name: string) =>
-  openAdminStore({ sqlUrl: sqlUrl(), dataDir: folder }, SYSTEM, { tablePrefix: `${name}_` });
+const open =
+  (sqlUrl: () => string): StoreSetUp["open"] =>
+  (name, options) =>
+    openAdminStore({ sqlUrl: sqlUrl(), dataDir: folder }, SYSTEM, { ...options, tablePrefix: `${name}_` });
 
 adminStoreConformance("SQLite", {
-  open: (name) => openAdminStore({ sqlUrl: `sqlite:${join(folder, `${name}.db`)}`, dataDir: folder }, SYSTEM),
+  open: (name, options) =>
+    openAdminStore({ sqlUrl: `sqlite:${join(folder, `${name}.db`)}`, dataDir: folder }, SYSTEM, options),
   oddIdentifiers: identifiers,
 });
 adminStoreConformance("MariaDB", { open: open(() => mariadb.url()), oddIdentifiers: identifiers });
@@ -84,7 +87,7 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
     await dropConnections(name);
     expect((await store.changesSince(0))?.namespaces).toEqual([made]);
     await dropConnections(name);
-    expect(await store.createNamespace("default", "api", "cli:tester")).toEqual(made);
+    expect(await store.createNamespace("default", "api", "cli:tester", "traffic")).toEqual(made);
     await store.close();
   });
 

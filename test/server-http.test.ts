@@ -233,6 +233,59 @@ describe("namespaces", () => {
     await own.close();
   });
 
+  test("of one name are all listed, once each, whatever order they were made in", async () => {
+    const own = await startApi();
+    const ids: string[] = [];
+    for (let i = 0; i < 8; i++) {
+      const { body } = await own.post("createNamespace", { name: "again" });
+      ids.push(body.data.namespaceId);
+      await own.post("deleteNamespace", { namespace: "again" });
+    }
+    const listed: string[] = [];
+    for (let cursor: string | undefined, hasMore = true; hasMore; ) {
+      const { body } = await own.post("listNamespaces", { deleted: true, limit: 1, ...(cursor ? { cursor } : {}) });
+      listed.push(...body.data.map(({ namespaceId }: { namespaceId: string }) => namespaceId));
+      ({ cursor, hasMore } = body.pagination);
+    }
+    expect(listed).toEqual(ids.toSorted());
+    await own.close();
+  });
+
+  test("one that another server has just made is taken, and stays what it is", async () => {
+    const own = await startApi();
+    await own.store.createNamespace("default", "other's", "key:key_elsewhere");
+    const { status, body } = await own.post("createNamespace", { name: "other's", shadow: true });
+    expect([status, body.error.type]).toEqual([409, "/errors/data/ratelimit_namespace_name_taken"]);
+    const { namespaces } = (await own.store.changesSince(0))!;
+    expect(namespaces).toMatchObject([{ isShadow: false }]);
+    await own.close();
+  });
+
+  test("a committed change is told as one, also if it cannot be read again at once", async () => {
+    const own = await startApi();
+    await own.directory.close();
+    const made = await own.post("createNamespace", { name: "made", shadow: true });
+    expect(made).toMatchObject({ status: 200, body: { data: { name: "made", shadow: true } } });
+    await own.close();
+  });
+
+  test("are as many as a workspace may have; whose are there go on", async () => {
+    const own = await startApi({}, {}, { namespacesMax: 2 });
+    const ask = (namespace: string) => own.post("limit", { namespace, identifier: "u", limit: 9, duration: 60_000 });
+    for (const name of ["a", "b"]) expect((await ask(name)).status).toBe(200);
+    for (const name of ["c", "d"]) {
+      const { status, body } = await ask(name);
+      expect([status, body.error.type]).toEqual([403, "/errors/limits/namespace_limit_reached"]);
+      expect(body.error.detail).toContain("2 namespaces");
+      expect(body.error.detail).toContain("namespacesMax");
+    }
+    expect((await ask("a")).body.data.remaining).toBe(7);
+    expect((await own.post("createNamespace", { name: "c" })).status).toBe(403);
+    await own.post("deleteNamespace", { namespace: "b" });
+    expect((await own.post("createNamespace", { name: "c" })).status).toBe(200);
+    await own.close();
+  });
+
   test("one that two requests make at once is one", async () => {
     const asked = Array.from({ length: 20 }, () => limit("at once", "user"));
     const left = (await Promise.all(asked)).map(({ remaining }) => remaining).sort((a, b) => b - a);

@@ -8,6 +8,7 @@ import type { AdminStore } from "../../packages/server/src/admin/admin-store.ts"
 import { bootstrap } from "../../packages/server/src/admin/bootstrap.ts";
 import { MemoryDirectory } from "../../packages/server/src/admin/memory-directory.ts";
 import { openAdminStore } from "../../packages/server/src/admin/open-admin-store.ts";
+import type { SqlAdminOptions } from "../../packages/server/src/admin/sql-admin-store.ts";
 import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
 import type { ApiSettings } from "../../packages/server/src/http/api.ts";
 import { createApi } from "../../packages/server/src/http/app.ts";
@@ -61,9 +62,10 @@ const SETTINGS: ApiSettings = {
 export async function startApi(
   settings: Partial<ApiSettings> = {},
   limiterOptions: LimiterOptions = {},
+  storeOptions: SqlAdminOptions = {},
 ): Promise<ApiServer> {
   const dataDir = mkdtempSync(join(tmpdir(), "sluice-api-"));
-  const store = await openAdminStore({ sqlUrl: null, dataDir }, SYSTEM);
+  const store = await openAdminStore({ sqlUrl: null, dataDir }, SYSTEM, storeOptions);
   await bootstrap(store, ROOT, SYSTEM);
   const directory = new MemoryDirectory(store, SYSTEM);
   directory.start();

@@ -1,14 +1,15 @@
 /** What every admin store does, whatever database it is on. */
 import { afterEach, describe, expect, test } from "vitest";
 import { SYSTEM } from "../system.ts";
-import { type AdminStore, NameTaken } from "./admin-store.ts";
+import { type AdminStore, KeyNotRoot, NameTaken } from "./admin-store.ts";
 import { bootstrap, DEFAULT_WORKSPACE } from "./bootstrap.ts";
 import type { KeyRecord, OverrideRecord } from "./records.ts";
+import type { SqlAdminOptions } from "./sql-admin-store.ts";
 import { hashOf } from "./token.ts";
 
 export interface StoreSetUp {
   /** A store on tables that nobody else uses; called again with the same name, another connection to the same ones. */
-  open(name: string): Promise<AdminStore>;
+  open(name: string, options?: Pick<SqlAdminOptions, "namespacesMax">): Promise<AdminStore>;
   /** Identifiers that a database could take for one another. */
   readonly oddIdentifiers: readonly string[];
 }
@@ -22,10 +23,10 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
     const opened: AdminStore[] = [];
 
     /** Several stores on the same tables. */
-    async function stores(count: number): Promise<AdminStore[]> {
+    async function stores(count: number, options: Pick<SqlAdminOptions, "namespacesMax"> = {}): Promise<AdminStore[]> {
       const name = `t${process.pid}_${names++}`;
       const made: AdminStore[] = [];
-      for (let i = 0; i < count; i++) made.push(await open(name));
+      for (let i = 0; i < count; i++) made.push(await open(name, options));
       opened.push(...made);
       return made;
     }
@@ -89,14 +90,48 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       await expect(bootstrap(store!, "token-of-b", SYSTEM)).rejects.toThrow(NameTaken);
     });
 
+    test.each<[string, Partial<KeyRecord>]>([
+      ["a limited key", { permissions: ["ratelimit.*.limit"] }],
+      ["a disabled one", { isDisabled: true }],
+      ["one that ends", { expiresAtMs: 9_000_000_000_000 }],
+    ])("%s that is preset stays what it is, and is refused", async (_, more) => {
+      const [store] = await stores(1);
+      await bootstrap(store!, null, SYSTEM);
+      await store!.saveKey(key("key_1", { hash: hashOf("token-of-a-service"), ...more }), "key.create", ACTOR);
+      const before = await store!.changesSince(0);
+      await expect(bootstrap(store!, "token-of-a-service", SYSTEM)).rejects.toThrow(KeyNotRoot);
+      expect(await store!.changesSince(0)).toEqual(before);
+    });
+
     test("servers that create a namespace at once get the same one", async () => {
       const several = await stores(6);
-      const made = await Promise.all(several.map((store) => store.createNamespace(WS, "api", ACTOR)));
+      const made = await Promise.all(several.map((store) => store.createNamespace(WS, "api", ACTOR, "traffic")));
       expect(new Set(made.map(({ id }) => id)).size).toBe(1);
       const changes = await several[0]!.changesSince(0);
       expect(changes?.namespaces).toEqual([made[0]]);
       const elsewhere = await several[0]!.createNamespace("ws_other", "api", ACTOR);
       expect(elsewhere.id).not.toBe(made[0]!.id);
+    });
+
+    test("an administrator gets the namespace as he wants it in one change, or is told that the name is taken", async () => {
+      const several = await stores(4);
+      const asked = several.map((store) => store.createNamespace(WS, "api", ACTOR, { isShadow: true }));
+      const settled = await Promise.allSettled(asked);
+      expect(settled.filter(({ status }) => status === "fulfilled")).toMatchObject([{ value: { isShadow: true } }]);
+      for (const one of settled) if (one.status === "rejected") expect(one.reason).toBeInstanceOf(NameTaken);
+      expect(await several[0]!.changesSince(0)).toMatchObject({ revision: 1, namespaces: [{ isShadow: true }] });
+    });
+
+    test("a workspace has as many living namespaces as it may, whatever others have", async () => {
+      const [store] = await stores(1, { namespacesMax: 3 });
+      const full = { name: "NamespaceLimitReached" };
+      const made: string[] = [];
+      for (const name of ["a", "b", "c"]) made.push((await store!.createNamespace(WS, name, ACTOR)).id);
+      await expect(store!.createNamespace(WS, "one more", ACTOR, "traffic")).rejects.toMatchObject(full);
+      await expect(store!.createNamespace(WS, "one more", ACTOR)).rejects.toMatchObject(full);
+      expect((await store!.createNamespace("ws_other", "a", ACTOR)).workspaceId).toBe("ws_other");
+      await store!.saveNamespace({ id: made[0]!, deletedAtMs: 1_000 }, "namespace.delete", ACTOR);
+      expect((await store!.createNamespace(WS, "one more", ACTOR)).name).toBe("one more");
     });
 
     test("a deleted namespace frees its name, and comes back only while nobody else has it", async () => {

@@ -35,14 +35,16 @@ export interface AdminStore {
   saveWorkspace(workspace: WorkspaceRecord, actor: Actor): Promise<void>;
 
   /**
-   * The living namespace of that name, made if there is none: two servers that create it at once get the same one. For `traffic` a name
-   * whose last namespace was deleted makes no new one, also where the asking server has not heard of it yet: it gets the deleted one.
+   * Makes a namespace. An administrator, who says what it shall be, is refused with NameTaken where a living one has the name. Traffic
+   * gets the living one, so that two servers that create it at once get the same; a name whose last namespace was deleted makes no new
+   * one, also where the asking server has not heard of it yet: it gets the deleted one. Rejects with NamespaceLimitReached where the
+   * workspace has as many as it may.
    */
   createNamespace(
     workspaceId: string,
     name: string,
     actor: Actor,
-    wantedBy?: "administrator" | "traffic",
+    wanted?: "traffic" | Pick<NamespaceRecord, "isShadow">,
   ): Promise<NamespaceRecord>;
   /**
    * Saves the flags of a namespace, those that are given: two servers that change different ones do not undo each other's. Null if
@@ -61,7 +63,10 @@ export interface AdminStore {
   replaceKey(id: string, successor: KeyRecord, untilMs: number | null, actor: Actor): Promise<boolean>;
   /** False if there was none. */
   deleteKey(id: string, actor: Actor): Promise<boolean>;
-  /** Makes this the one preset key of its workspace: any other is disabled. Changes nothing if it is. */
+  /**
+   * Makes this the one preset key of its workspace: any other is disabled. Changes nothing if it is. A key that was made with this token
+   * stays what it is; rejects with KeyNotRoot if that is less than the preset one would be.
+   */
   presetKey(key: KeyRecord, actor: Actor): Promise<void>;
 
   /** The newest first; those before a cursor if it is given. */
@@ -78,6 +83,16 @@ export type NamespaceFlags = Pick<NamespaceRecord, "id"> & Partial<Pick<Namespac
 /** The name of a namespace, or the token of a key, is in use by another living one. */
 export class NameTaken extends Error {
   override readonly name = "NameTaken";
+}
+
+/** The workspace has as many namespaces as it may have. */
+export class NamespaceLimitReached extends Error {
+  override readonly name = "NamespaceLimitReached";
+}
+
+/** The token that shall be preset is that of a key which may do less. */
+export class KeyNotRoot extends Error {
+  override readonly name = "KeyNotRoot";
 }
 
 /** The store is away or refuses: nothing was changed, or it is not known. Try again. */

@@ -33,11 +33,9 @@ export class NamespaceIndex {
     return this.#living.get(idOrName) ?? byId ?? this.#lastDeleted(idOrName);
   }
 
-  /** By name, then by birth. */
+  /** By name, then by id, in the order of code units: the order in which the pages of a list go on. */
   all(): readonly NamespaceRecord[] {
-    return [...this.#byId.values()].sort(
-      (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0) || a.createdAtMs - b.createdAtMs,
-    );
+    return [...this.#byId.values()].sort((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
   }
 
   #lastDeleted(name: string): NamespaceRecord | undefined {
@@ -47,4 +45,8 @@ export class NamespaceIndex {
     }
     return last;
   }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,5 +1,6 @@
 /** The admin store on SQL: what each change means. sql-change.ts makes it one transaction, sql-link.ts brings it to the database. */
 import { hash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../system.ts";
 import { isPreset, newId } from "./admin-id.ts";
 import { type AdminTables, adminTables, ensureAdminSchema } from "./admin-schema.ts";
@@ -8,7 +9,9 @@ import {
   type AdminStore,
   type Changes,
   type Deletable,
+  KeyNotRoot,
   type NamespaceFlags,
+  NamespaceLimitReached,
   NameTaken,
 } from "./admin-store.ts";
 import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
@@ -20,7 +23,12 @@ export interface SqlAdminOptions {
   readonly tablePrefix?: string;
   /** Whether missing tables are made at the first use; otherwise that is `sluice migrate`'s. */
   readonly mayMigrate?: boolean;
+  /** Living ones of a workspace. */
+  readonly namespacesMax?: number;
 }
+
+/** For so long traffic is told from memory that a workspace is full: who asks for ever new names must not keep the database busy. */
+const FULL_MS = 1_000;
 
 export class SqlAdminStore implements AdminStore {
   readonly #link: SqlLink;
@@ -29,12 +37,20 @@ export class SqlAdminStore implements AdminStore {
   readonly #mayMigrate: boolean;
   /** That the tables are there: asked once, and again if it failed. */
   #schema: Promise<void> | null = null;
+  readonly #namespacesMax: number;
+  /** By workspace: until when it is taken to be full. */
+  readonly #fullUntilMs = new Map<string, number>();
 
-  constructor(link: SqlLink, environment: Environment, { tablePrefix, mayMigrate = true }: SqlAdminOptions = {}) {
+  constructor(
+    link: SqlLink,
+    environment: Environment,
+    { tablePrefix, mayMigrate = true, namespacesMax = Number.POSITIVE_INFINITY }: SqlAdminOptions = {},
+  ) {
     this.#link = link;
     this.#environment = environment;
     this.#tables = adminTables(tablePrefix);
     this.#mayMigrate = mayMigrate;
+    this.#namespacesMax = namespacesMax;
   }
 
   async changesSince(revision: number): Promise<Changes | null> {
@@ -62,23 +78,26 @@ export class SqlAdminStore implements AdminStore {
     });
   }
 
-  createNamespace(
+  async createNamespace(
     workspaceId: string,
     name: string,
     actor: Actor,
-    wantedBy: "administrator" | "traffic" = "administrator",
+    wanted: "traffic" | Pick<NamespaceRecord, "isShadow"> = { isShadow: false },
   ): Promise<NamespaceRecord> {
+    const isTraffic = wanted === "traffic";
+    if (isTraffic && this.#environment.clock.monoMs() < (this.#fullUntilMs.get(workspaceId) ?? 0)) throw this.#full();
     return this.#change(actor, async (change) => {
       const lookup = lookupOf(workspaceId, name);
       const living = await change.byLookup("namespace", lookup);
-      if (living !== null) return living;
-      const deleted = wantedBy === "traffic" ? lastOf(await change.under("namespace", lookup)) : undefined;
-      if (deleted !== undefined) return deleted;
+      if (living !== null && !isTraffic) throw new NameTaken(`${living.id} has the name`);
+      const known = living ?? (isTraffic ? lastOf(await change.under("namespace", lookup)) : undefined);
+      if (known !== undefined) return known;
+      await this.#checkRoom(change, workspaceId);
       const after: NamespaceRecord = {
         id: newId("rlns", this.#environment.random),
         workspaceId,
         name,
-        isShadow: false,
+        isShadow: isTraffic ? false : wanted.isShadow,
         createdAtMs: change.atMs,
         deletedAtMs: null,
       };
@@ -167,10 +186,14 @@ export class SqlAdminStore implements AdminStore {
   presetKey(key: KeyRecord, actor: Actor): Promise<void> {
     return this.#change(actor, async (change) => {
       const before = await change.byLookup("key", key.hash);
-      // Whoever set a key that is there already (the one that was printed, say) means that one.
       const same = before?.workspaceId === key.workspaceId ? before : null;
       const { permissions, isDisabled, expiresAtMs } = key;
-      await putKey(change, { ...key, ...same, permissions, isDisabled, expiresAtMs }, "key.preset");
+      const after: KeyRecord = { ...key, ...same, permissions, isDisabled, expiresAtMs };
+      // Whoever sets the key that was printed means that one. Any other would become a root key by a slip of the configuration.
+      if (same !== null && !isPreset(same) && !isDeepStrictEqual(same, after)) {
+        throw new KeyNotRoot(`${same.id} has that token, and is no root key in use`);
+      }
+      await putKey(change, after, "key.preset");
       for (const other of await change.all("key")) {
         if (!isPreset(other) || other.workspaceId !== key.workspaceId || other.hash === key.hash) continue;
         await putKey(change, { ...other, isDisabled: true }, "key.disable");
@@ -197,6 +220,21 @@ export class SqlAdminStore implements AdminStore {
 
   close(): Promise<void> {
     return this.#link.close();
+  }
+
+  /** All workspaces together are counted first: that reads no record. */
+  async #checkRoom(change: SqlChange, workspaceId: string): Promise<void> {
+    if ((await change.count("namespace")) < this.#namespacesMax) return;
+    const living = (await change.all("namespace")).filter(
+      (one) => one.workspaceId === workspaceId && one.deletedAtMs === null,
+    );
+    if (living.length < this.#namespacesMax) return;
+    this.#fullUntilMs.set(workspaceId, this.#environment.clock.monoMs() + FULL_MS);
+    throw this.#full();
+  }
+
+  #full(): NamespaceLimitReached {
+    return new NamespaceLimitReached(`the workspace has ${this.#namespacesMax} namespaces, as many as it may`);
   }
 
   async #change<T>(actor: Actor, work: (change: SqlChange) => Promise<T>): Promise<T> {

@@ -80,6 +80,11 @@ export class SqlChange {
     return rows.map((row) => recordIn<Records[K]>(row)!);
   }
 
+  async count(kind: Kind): Promise<number> {
+    const text = `SELECT COUNT(*) AS count FROM ${this.#tables.records} WHERE kind = ? AND is_deleted = 0`;
+    return Number((await this.#run(text, kind))[0]?.["count"]);
+  }
+
   async all<K extends Kind>(kind: K): Promise<readonly Records[K][]> {
     const text = `SELECT record FROM ${this.#tables.records} WHERE kind = ? AND is_deleted = 0`;
     return (await this.#run(text, kind)).map((row) => recordIn<Records[K]>(row)!);

@@ -57,6 +57,7 @@ function settingsOf(read: Read): ServerSettings {
     shutdownTimeoutMs: values.shutdownTimeout,
     logLevel: values.logLevel,
     cellsMax: values.cells,
+    namespacesMax: values.namespacesMax,
   };
 }
 

@@ -280,6 +280,15 @@ export const SETTINGS = {
     initialText: "1048576",
     hint: "such as 1048576",
   }),
+  namespacesMax: setting({
+    path: "namespacesMax",
+    value: "<n>",
+    help: "namespaces that a workspace has at most; every server holds them all in memory",
+    rule: "an integer from 1 to 1000000",
+    read: integerWithin(1, 1_000_000),
+    initialText: "10000",
+    hint: "such as 10000",
+  }),
   opsHost: setting({
     path: "ops.host",
     value: "<address>",

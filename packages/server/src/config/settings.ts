@@ -26,4 +26,6 @@ export interface ServerSettings {
   readonly shutdownTimeoutMs: number;
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly cellsMax: number;
+  /** Living namespaces of a workspace. */
+  readonly namespacesMax: number;
 }

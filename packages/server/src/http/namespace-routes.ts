@@ -1,5 +1,6 @@
 /** The namespaces of a workspace: listed, made, turned into shadows, deleted and restored. */
 import { type NamespaceFlags, NameTaken } from "../admin/admin-store.ts";
+import type { Directory } from "../admin/directory.ts";
 import type { NamespaceRecord } from "../admin/records.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, actorOf, checkWellFormed, namespaceFor, namespaceMissing } from "./call.ts";
@@ -37,13 +38,9 @@ export async function createNamespace(
 ): Promise<Answer> {
   if (!may(key, "create_namespace", undefined)) throw lacking("create_namespace");
   checkWellFormed("body.name", name);
-  const there = directory.namespaceOf(workspace.id, name);
-  if (there?.name === name && there.deletedAtMs === null) throw nameTaken();
-  const made = await store.createNamespace(workspace.id, name, actorOf(key));
-  const namespace = { ...made, isShadow: shadow };
-  if (shadow) await store.saveNamespace({ id: made.id, isShadow: shadow }, "namespace.update", actorOf(key));
-  await directory.refresh();
-  return { data: dataOf(namespace) };
+  const made = await store.createNamespace(workspace.id, name, actorOf(key), { isShadow: shadow }).catch(refuse);
+  await seen(directory);
+  return { data: dataOf(made) };
 }
 
 export async function updateNamespace(
@@ -74,11 +71,7 @@ export async function restoreNamespace(
   if (!may(caller.key, "delete_namespace", namespace?.id)) throw lacking("delete_namespace");
   if (namespace === undefined) throw namespaceMissing();
   if (namespace.deletedAtMs === null) return { data: dataOf(namespace) };
-  try {
-    return await save(parts, caller, { id: namespace.id, deletedAtMs: null }, "namespace.restore");
-  } catch (error) {
-    throw error instanceof NameTaken ? nameTaken() : error;
-  }
+  return save(parts, caller, { id: namespace.id, deletedAtMs: null }, "namespace.restore").catch(refuse);
 }
 
 async function save(
@@ -88,7 +81,7 @@ async function save(
   action: string,
 ): Promise<Answer> {
   const namespace = await store.saveNamespace(flags, action, actorOf(key));
-  await directory.refresh();
+  await seen(directory);
   if (namespace === null) throw namespaceMissing();
   return { data: dataOf(namespace) };
 }
@@ -98,6 +91,11 @@ function dataOf({ id, name, isShadow, createdAtMs, deletedAtMs }: NamespaceRecor
   return deletedAtMs === null ? data : { ...data, deletedAt: deletedAtMs };
 }
 
-function nameTaken(): Problem {
-  return new Problem("namespace_name_taken", "Another namespace has this name.");
+/** What is committed is done, whether or not this server could read it again at once. */
+function seen(directory: Directory): Promise<void> {
+  return directory.refresh().catch(() => {});
+}
+
+function refuse(error: unknown): never {
+  throw error instanceof NameTaken ? new Problem("namespace_name_taken", "Another namespace has this name.") : error;
 }

@@ -16,6 +16,7 @@ export const PROBLEMS = {
   },
   key_disabled: { status: 403, title: "Key is disabled", type: "authorization/key_disabled" },
   workspace_disabled: { status: 403, title: "Workspace is disabled", type: "authorization/workspace_disabled" },
+  namespace_limit_reached: { status: 403, title: "Too Many Namespaces", type: "limits/namespace_limit_reached" },
   route_not_found: { status: 404, title: "Not Found", type: "application/route_not_found" },
   namespace_not_found: { status: 404, title: "Not Found", type: "data/ratelimit_namespace_not_found" },
   override_not_found: { status: 404, title: "Not Found", type: "data/ratelimit_override_not_found" },

@@ -4,7 +4,7 @@
  * What is nobody's mistake but ours is logged with its stack, and told without it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { AdminStoreAway } from "../admin/admin-store.ts";
+import { AdminStoreAway, NamespaceLimitReached } from "../admin/admin-store.ts";
 import type { Log } from "../serve/log.ts";
 import { Problem } from "./problem.ts";
 
@@ -16,6 +16,10 @@ export function problemOf(error: unknown, log: Log): Problem {
   if (error instanceof AdminStoreAway) {
     const detail = "The store of namespaces, overrides and keys is away. Try again.";
     return new Problem("unavailable", detail, { retryAfterS: RETRY_AFTER_S });
+  }
+  if (error instanceof NamespaceLimitReached) {
+    const advice = "Delete some, or let the server's setting namespacesMax be larger.";
+    return new Problem("namespace_limit_reached", `No new namespace: ${error.message}. ${advice}`);
   }
   if ((error as { code?: unknown } | null)?.code === "RL_CLOSED") {
     return new Problem("unavailable", "The server is stopping. Try again.", { retryAfterS: RETRY_AFTER_S });

@@ -47,7 +47,7 @@ export const ROUTES: readonly Route[] = [
     action: "limit",
     body: schemas.LimitBody,
     data: schemas.LimitData,
-    problems: ["namespace_gone"],
+    problems: ["namespace_limit_reached", "namespace_gone"],
     handle: limit,
   },
   {
@@ -57,7 +57,7 @@ export const ROUTES: readonly Route[] = [
     action: "limit",
     body: schemas.MultiLimitBody,
     data: schemas.MultiLimitData,
-    problems: ["namespace_gone"],
+    problems: ["namespace_limit_reached", "namespace_gone"],
     handle: multiLimit,
   },
   {
@@ -127,7 +127,7 @@ export const ROUTES: readonly Route[] = [
     action: "create_namespace",
     body: schemas.CreateNamespaceBody,
     data: schemas.NamespaceData,
-    problems: ["namespace_name_taken"],
+    problems: ["namespace_name_taken", "namespace_limit_reached"],
     handle: createNamespace,
   },
   {

@@ -19,8 +19,9 @@ export class Admin {
   #isClosed = false;
 
   /** Opens no connection yet. */
-  static async open({ sqlUrl, sqlTls, dataDir, rootKey }: ServerSettings, log: Log): Promise<Admin> {
-    return new Admin(await openAdminStore({ sqlUrl, dataDir, tls: sqlTls }, SYSTEM), rootKey, log);
+  static async open(settings: ServerSettings, log: Log): Promise<Admin> {
+    const { sqlUrl, sqlTls, dataDir, rootKey, namespacesMax } = settings;
+    return new Admin(await openAdminStore({ sqlUrl, dataDir, tls: sqlTls }, SYSTEM, { namespacesMax }), rootKey, log);
   }
 
   private constructor(store: AdminStore, rootKey: string | null, log: Log) {
