@@ -251,8 +251,9 @@ describe("admin store, in trouble", () => {
     ["mysql://user@127.0.0.1/sluice?ssl=true", "got parameters"],
     ["postgres:///sluice", "got a text that is none"],
     ["oracle://x/y", "got oracle:"],
-    ["sqlite:", "sqlite: and a path"],
-    ["sqlite://host/file.db", "sqlite: and a path"],
+    ["sqlite:", "sqlite: and the path of a file"],
+    ["sqlite::memory:", "sqlite: and the path of a file"],
+    ["sqlite://host/file.db", "sqlite: and the path of a file"],
   ])("%s is refused, and says why", async (sqlUrl, why) => {
     await expect(openAdminStore(placeOf(sqlUrl), SYSTEM)).rejects.toThrow(why);
   });

@@ -101,6 +101,22 @@ describe("sluice keys", () => {
     expect(Math.abs(until - second.createdAt - 3_600_000)).toBeLessThan(60_000);
   });
 
+  test("a key that is out of use has no successor", async () => {
+    const one = await json<KeyData>("keys", "create");
+    await json("keys", "disable", one.id);
+    const disabled = await sluice("keys", "rotate", one.id);
+    expect(disabled).toMatchObject({ code: 1, out: "" });
+    expect(disabled.errors).toMatch(new RegExp(`^error: ${one.id} is disabled\nhint: .*keys enable`));
+    const store = await openAdminStore({ sqlUrl: null, dataDir: environment["SLUICE_DATA"]! }, SYSTEM);
+    const { isDeleted: _, ...record } = (await store.changesSince(0))!.keys[0]!;
+    await store.saveKey({ ...record, isDisabled: false, expiresAtMs: Date.now() - 1 }, "key.expire", "test");
+    await store.close();
+    const expired = await sluice("keys", "rotate", one.id, "--grace", "1h");
+    expect(expired).toMatchObject({ code: 1, out: "" });
+    expect(expired.errors).toMatch(new RegExp(`^error: ${one.id} is expired\nhint: .*keys create`));
+    expect(await json("keys", "list")).toHaveLength(1);
+  });
+
   test("a key is revoked for ever, or disabled and enabled", async () => {
     const one = await json<KeyData>("keys", "create");
     expect((await json<KeyData>("keys", "disable", one.id)).state).toBe("disabled");

@@ -1,10 +1,14 @@
 /** `sluice serve` as a user starts it: what it prints, keeps, refuses, and where it listens. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { adminTables, migrateAdmin } from "../packages/server/src/admin/admin-schema.ts";
+import { openAdminLink } from "../packages/server/src/admin/open-admin-store.ts";
+import { SYSTEM } from "../packages/server/src/system.ts";
 import { makeCertificate } from "./rig/certificate.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { freePort } from "./rig/free-port.ts";
@@ -111,6 +115,58 @@ describe("sluice serve", () => {
   });
 });
 
+describe("a server on loopback", () => {
+  test("answers to the names of loopback alone, with both of its listeners", async () => {
+    const server = await serve();
+    const statusOf = (url: string, host: string) =>
+      new Promise<number>((resolve, reject) => {
+        const asked = get(url, { headers: { host }, agent: false }, (response) => {
+          response.resume();
+          resolve(response.statusCode!);
+        });
+        asked.on("error", reject);
+      });
+    for (const url of [`${server.url}/health`, `${server.opsUrl}/health`]) {
+      for (const host of ["localhost", "LOCALHOST:1", "127.0.0.1:8080", "[::1]:8080"]) {
+        expect([host, await statusOf(url, host)]).toEqual([host, 200]);
+      }
+      for (const host of ["evil.example", "127.0.0.1.evil.example:8080"]) {
+        expect([host, await statusOf(url, host)]).toEqual([host, 421]);
+      }
+    }
+  });
+
+  test("goes on when nobody reads what it prints", async () => {
+    const server = SluiceServer.begin(folder);
+    started.push(server);
+    server.child.stdout!.destroy();
+    const [event] = await poll("a server", () => {
+      const events = server.log("listening");
+      return events.length > 0 ? events : undefined;
+    });
+    server.url = String(event!["url"]);
+    server.opsUrl = String(event!["ops"]);
+    // The greeting follows when the key is made: that is seen in the store.
+    await poll(
+      "the key",
+      async () => (await sluice(["keys", "list", "--data", join(folder, "data")])).out !== "no keys\n",
+    );
+    expect((await server.ready()).status).toBe(200);
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    expect((await server.stop()).code).toBe(0);
+  });
+
+  test("warns of a database that is given without the name of a region, and so does config check", async () => {
+    const sqlUrl = `sqlite:${join(folder, "shared.db")}`;
+    const server = await serve({ args: ["--sql-url", sqlUrl] });
+    expect(server.log("settings.doubtful")).toMatchObject([{ level: "warn", advice: expect.stringMatching(/region/) }]);
+    const checked = await sluice(["config", "check", "--sql-url", sqlUrl]);
+    expect(checked).toMatchObject({ code: 0, err: expect.stringMatching(/^warning: sql.url is given, and region/) });
+    const asJson = await sluice(["config", "check", "--json", "--sql-url", sqlUrl, "--region", "eu"]);
+    expect(JSON.parse(asJson.out).warnings).toEqual([]);
+  });
+});
+
 const LIMIT = { namespace: "api", identifier: "user_1", limit: 100, duration: 60_000 };
 
 describe("a start that cannot be", () => {
@@ -136,6 +192,32 @@ describe("a start that cannot be", () => {
     const { code, out, err } = await sluice(["serve", "--port", "0", "--data", join(folder, "file", "data")]);
     expect(err).toMatch(/^error: the data folder cannot be used: .*file\/data \(ENOTDIR\)\nhint: .*--data DIR/);
     expect({ code, out }).toEqual({ code: 1, out: "" });
+  });
+
+  test.each(["1", "2"])("a schema of a newer release, %s workers: says so, and ends with 1", async (workers) => {
+    const data = join(folder, "data");
+    const link = await openAdminLink({ sqlUrl: null, dataDir: data }, SYSTEM);
+    await migrateAdmin(link, adminTables(), 0);
+    const insert = "INSERT INTO sluice_admin_schema (version, is_breaking, applied_at) VALUES (99, 1, 0)";
+    await link.transaction((run) => run(insert));
+    await link.close();
+    const { code, err } = await sluice(["serve", "--port", "0", "--data", data, "--workers", workers]);
+    expect(err).toMatch(/^error: sluice_admin_schema is at version 99, which this release does not know/m);
+    expect(code).toBe(1);
+  });
+
+  test("a key that may do less as SLUICE_ROOT_KEY: says so, and ends with 1; the key stays what it is", async () => {
+    const data = ["--data", join(folder, "data")];
+    await sluice(["migrate", ...data]);
+    const token = (await sluice(["keys", "create", ...data])).out.trim();
+    const before = (await sluice(["keys", "list", ...data])).out;
+    const { code, err } = await sluice(["serve", "--port", "0", ...data], { SLUICE_ROOT_KEY: token });
+    expect(err).toMatch(
+      /^error: SLUICE_ROOT_KEY cannot be preset: key_\w+ has that token, and is no root key in use$/m,
+    );
+    expect(err).not.toContain(token);
+    expect(code).toBe(1);
+    expect((await sluice(["keys", "list", ...data])).out).toBe(before);
   });
 
   test("a database file that is none: the server listens, answers 503, is not ready, and says why", async () => {

@@ -57,6 +57,14 @@ describe("sluice serve --workers 2", () => {
     });
   });
 
+  test("is not ready while one of them does not answer", async () => {
+    const pid = workerPids().get(1)!;
+    process.kill(pid, "SIGSTOP");
+    const { status, body } = await server.ready().finally(() => process.kill(pid, "SIGCONT"));
+    expect([status, body["ready"], body["reason"]]).toEqual([503, false, "1 of 2 workers do not answer"]);
+    await poll("to be ready again", async () => (await server.ready()).status === 200);
+  });
+
   test("replaces a worker that is killed, and the count stands", async () => {
     const pid = workerPids().get(1)!;
     process.kill(pid, "SIGKILL");

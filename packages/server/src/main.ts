@@ -2,10 +2,12 @@
 import { systemConsole } from "./cli/console.ts";
 import { runProgram } from "./cli/program.ts";
 
-// A reader that has seen enough (`| head`) is no error.
+const args = process.argv.slice(2);
+
+// A reader that has seen enough (`| head`) is no error: there is nothing more to do, except for a server.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
-  process.exit(0);
+  if (args[0] !== "serve") process.exit(0);
 });
 
-process.exitCode = await runProgram(process.argv.slice(2), systemConsole());
+process.exitCode = await runProgram(args, systemConsole());

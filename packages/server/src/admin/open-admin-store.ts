@@ -52,6 +52,9 @@ async function driverOf({ sqlUrl, dataDir, tls = null, timeoutMs = TIMEOUT_MS }:
 /** `sqlite:file.db`, `sqlite:./file.db`, `sqlite:/folder/file.db`, `sqlite:///folder/file.db`. */
 export function sqlitePath(url: string): string {
   const path = url.slice("sqlite:".length).replace(/^\/\/(?=\/)/, "");
-  if (path !== "" && !path.startsWith("//")) return path;
-  throw new InputError(`a SQLite URL must be sqlite: and a path; got ${JSON.stringify(url)}`, "sqlite:./sluice.db");
+  if (path !== "" && path !== ":memory:" && !path.startsWith("//")) return path;
+  throw new InputError(
+    `a SQLite URL must be sqlite: and the path of a file; got ${JSON.stringify(url)}`,
+    "sqlite:./sluice.db",
+  );
 }

@@ -26,7 +26,6 @@ const DIALECT: AdminDialect = {
   undoAlone: "ROLLBACK",
 };
 
-const IN_MEMORY = ":memory:";
 const IS_QUESTION = /^\s*SELECT/i;
 
 export function sqliteAdmin(path: string): AdminDriver {
@@ -35,7 +34,7 @@ export function sqliteAdmin(path: string): AdminDriver {
 
 async function open(path: string): Promise<AdminConnection> {
   const Database = await loadDriver();
-  if (path !== IN_MEMORY) makeFile(path);
+  makeFile(path);
   const database = new Database(path);
   try {
     database.exec("PRAGMA busy_timeout = 0");

@@ -12,15 +12,16 @@ export function configCommand(console: Console): Command {
   )
     .option("--json", "print as JSON")
     .action(({ json, ...options }: Record<string, unknown>) => {
-      const { effective } = loadSettings(options, console.environment);
-      console.out(json === true ? jsonOf(effective) : textOf(effective));
+      const { effective, warnings } = loadSettings(options, console.environment);
+      console.out(json === true ? jsonOf(effective, warnings) : textOf(effective));
+      if (json !== true) for (const one of warnings) console.notice(`warning: ${one}`);
     });
   return new Command("config").description("Look at the settings of a server.").addCommand(check);
 }
 
-function jsonOf(effective: readonly Effective[]): string {
+function jsonOf(effective: readonly Effective[], warnings: readonly string[]): string {
   const settings = effective.map(({ path, shown, source }) => ({ name: path, value: shown, source }));
-  return JSON.stringify({ valid: true, settings }, null, 2);
+  return JSON.stringify({ valid: true, warnings, settings }, null, 2);
 }
 
 function textOf(effective: readonly Effective[]): string {

@@ -1,7 +1,7 @@
 /** The flags of `sluice keys`. */
 import { ACTIONS } from "../http/permission.ts";
 import { InputError, shown } from "../input-error.ts";
-import { spanWithin } from "../plan/readings.ts";
+import { spanWithin, wholeSpanWithin } from "../plan/readings.ts";
 import type { Flag } from "./command-flags.ts";
 
 const NAME_LENGTH_MAX = 128;
@@ -78,7 +78,7 @@ export const GRACE: Flag = {
   value: "<time>",
   help: "how long the old key goes on, so that clients can change over: such as 1h; else it ends at once",
   rule: "from 1s to 30d",
-  read: spanWithin(1_000, 30 * DAY_MS),
+  read: wholeSpanWithin(1_000, 30 * DAY_MS),
 };
 
 function isText(value: unknown, lengthMax: number): value is string {

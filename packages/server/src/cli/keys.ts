@@ -15,6 +15,11 @@ import { tableOf } from "./text-table.ts";
 import { workspaceNamed } from "./workspaces.ts";
 
 const PRESET_HINT = "give the servers another SLUICE_ROOT_KEY; the first that starts with it disables the old one";
+/** A successor would be a key in use that nobody meant to bring back. */
+const ROTATE_HINTS = {
+  disabled: "sluice keys enable puts it into use again; or make a new one with sluice keys create",
+  expired: "make a new one with sluice keys create",
+} as const;
 const ONCE = "This key is shown once, and kept nowhere.";
 
 export function keysCommand(console: Console): Command {
@@ -54,6 +59,8 @@ export function keysCommand(console: Console): Command {
     run: async (store, { args: [id], flags }, actor) => {
       const old = await keyById(store, id!);
       if (isPreset(old)) throw new Failure(`${old.id} is preset by SLUICE_ROOT_KEY`, PRESET_HINT);
+      const { state } = dataOf(old);
+      if (state !== "active") throw new Failure(`${old.id} is ${state}`, ROTATE_HINTS[state]);
       const { key, token } = newKey(old);
       const graceMs = (flags["grace"] as number | undefined) ?? 0;
       const endMs = Math.min(SYSTEM.clock.wallMs() + graceMs, old.expiresAtMs ?? Number.POSITIVE_INFINITY);
@@ -136,7 +143,7 @@ function dataOf({ id, workspaceId, name, start, permissions, isDisabled, created
     name,
     start,
     permissions,
-    state: isDisabled ? "disabled" : isOver ? "expired" : "active",
+    state: isDisabled ? ("disabled" as const) : isOver ? ("expired" as const) : ("active" as const),
     createdAt: createdAtMs,
     ...(expiresAtMs === null ? {} : { expiresAt: expiresAtMs }),
   };

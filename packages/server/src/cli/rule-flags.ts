@@ -1,10 +1,9 @@
 /** The flags that say what is limited, and how: the same in every command that asks a server. */
-import { integerWithin, spanWithin } from "../plan/readings.ts";
+import { integerWithin, wholeSpanWithin } from "../plan/readings.ts";
 import type { Flag } from "./command-flags.ts";
 
 const COUNT_MAX = 2 ** 40;
 const DURATION_MAX_MS = 2_592_000_000;
-const span = spanWithin(1_000, DURATION_MAX_MS);
 
 export const LIMIT: Flag = {
   name: "limit",
@@ -19,10 +18,7 @@ export const DURATION: Flag = {
   value: "<time>",
   help: "the window: milliseconds, or with a unit: 10s, 5m, 1h, 1d",
   rule: "from 1s to 30d",
-  read: (value) => {
-    const ms = span(value);
-    return Number.isInteger(ms) ? ms : undefined;
-  },
+  read: wholeSpanWithin(1_000, DURATION_MAX_MS),
 };
 
 export const COST: Flag = {

@@ -19,7 +19,7 @@ export function serveCommand(console: Console, exit: (code: number) => void): Co
       // Loaded here, because the other commands need no server. A worker's settings come from its parent.
       if (cluster.isWorker) return exit(await (await import("../serve/worker.ts")).runWorker(process));
       const { serve } = await import("../serve/serve.ts");
-      const report = await serve(loadSettings(options, console.environment).settings, console);
+      const report = await serve(loadSettings(options, console.environment), console);
       // Whatever still waits for an answer of a frozen database: there is nothing more to do.
       setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
       if (isClean(report)) return exit(EXIT.ok);

@@ -16,6 +16,7 @@ const FILES = {
   "password.yaml": `sql:\n  url: mysql://user:${SECRET}@db.internal/sluice\n`,
   "key.yaml": `rootKey: ${SECRET}\n`,
   "proto.yaml": "__proto__:\n  port: 1\n",
+  "fraction.yaml": "quota:\n  duration: 1000.5\n",
   "list.yaml": "- 1\n",
   "broken.yaml": "port: [\n",
   "sql-url": `postgres://user:${SECRET}@db.internal/sluice\n`,
@@ -118,6 +119,25 @@ describe("settings", () => {
   });
 });
 
+describe("settings that may not be meant", () => {
+  test("a database without the name of a region is warned of, and nothing else is", () => {
+    const sqlUrl = "sqlite:./shared.db";
+    expect(load({ options: { sqlUrl } }).warnings).toEqual([
+      expect.stringMatching(/region is left at its default, default/),
+    ]);
+    expect(load({ options: { sqlUrl, region: "default" } }).warnings).toEqual([]);
+    expect(load({}).warnings).toEqual([]);
+  });
+
+  test("on loopback only the names of loopback are answered to, unless others are given; beyond it any", () => {
+    const hosts = (options: Record<string, unknown>) => load({ options }).settings.api.hosts;
+    expect(hosts({})).toEqual(expect.arrayContaining(["localhost", "127.0.0.1", "[::1]"]));
+    expect(hosts({ host: "127.8.8.8" })).toContain("127.8.8.8");
+    expect(hosts({ httpHosts: "a.example" })).toEqual(["a.example"]);
+    expect(hosts({ host: "0.0.0.0", allowPlainHttp: true })).toBeNull();
+  });
+});
+
 describe("bad settings", () => {
   test.each<Given & { says: string; hint?: string }>([
     { options: { port: "65536" }, says: '--port must be an integer from 0 to 65535; got "65536"' },
@@ -191,7 +211,18 @@ describe("bad settings", () => {
     { options: { region: "\ud800" }, says: "--region must be 1 to 64 characters" },
     { options: { workers: "0" }, says: "--workers must be an integer from 1 to 256" },
     { options: { region: "x".repeat(65) }, says: "--region must be 1 to 64 characters" },
-    { options: { shutdownTimeout: "1h" }, says: "--shutdown-timeout must be from 1s to 2m" },
+    { options: { shutdownTimeout: "1h" }, says: "--shutdown-timeout must be whole milliseconds from 1s to 2m" },
+    {
+      options: { quotaDuration: "1000.5" },
+      says: '--quota-duration must be whole milliseconds from 1s to 30d; got "1000.5"',
+    },
+    { options: { httpRequestTimeout: "1.0005s" }, says: "--http-request-timeout must be whole milliseconds" },
+    {
+      file: "fraction.yaml",
+      says: "duration in {}/fraction.yaml must be whole milliseconds from 1s to 30d; got 1000.5",
+    },
+    { environment: { SLUICE_SQL_URL: "sqlite::memory:" }, says: "SLUICE_SQL_URL must be a URL" },
+    { options: { namespacesMax: "0" }, says: "--namespaces-max must be an integer from 1 to 1000000" },
     { options: { httpBodyMax: "1GB" }, says: "--http-body-max must be from 1KiB to 64MiB" },
     { options: { logLevel: "verbose" }, says: "--log-level must be one of debug, info, warn, error" },
     { environment: { SLUICE_ALLOW_PLAIN_HTTP: "yes" }, says: "SLUICE_ALLOW_PLAIN_HTTP must be true or false" },

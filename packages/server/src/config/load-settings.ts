@@ -1,7 +1,7 @@
 /** The settings of a server, from everywhere they may come from, checked one by one and together. */
-import { isIPv4 } from "node:net";
 import { createSecureContext } from "node:tls";
 import { checkPreset } from "../admin/bootstrap.ts";
+import { isLoopback, usualNames } from "../http/host-check.ts";
 import { InputError } from "../input-error.ts";
 import { readTextFile } from "../text-file.ts";
 import { givenEnvironment, givenFile, givenFlags } from "./given.ts";
@@ -12,6 +12,8 @@ import { SETTINGS } from "./settings-table.ts";
 export interface Loaded {
   readonly settings: ServerSettings;
   readonly effective: readonly Effective[];
+  /** What is allowed and may not be meant. */
+  readonly warnings: readonly string[];
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -24,7 +26,7 @@ export function loadSettings(options: Readonly<Record<string, unknown>>, environ
     options["file"] === undefined ? [environment["SLUICE_FILE"], "SLUICE_FILE"] : [options["file"], "--file"];
   const file = typeof path === "string" && path !== "" ? [givenFile(path, called)] : [];
   const read = readValues([flags, variables, ...file]);
-  return { settings: settingsOf(read), effective: read.effective };
+  return { settings: settingsOf(read), effective: read.effective, warnings: warningsOf(read) };
 }
 
 function settingsOf(read: Read): ServerSettings {
@@ -47,7 +49,7 @@ function settingsOf(read: Read): ServerSettings {
     opsHost: values.opsHost,
     opsPort: values.opsPort,
     api: {
-      hosts: values.hosts,
+      hosts: values.hosts ?? usualNames(values.host),
       bodyMaxBytes: values.bodyMax,
       connectionsMax: values.connectionsMax,
       requestTimeoutMs: values.requestTimeout,
@@ -59,6 +61,15 @@ function settingsOf(read: Read): ServerSettings {
     cellsMax: values.cells,
     namespacesMax: values.namespacesMax,
   };
+}
+
+function warningsOf({ values, effective }: Read): readonly string[] {
+  const isDefault = effective.some(({ path, source }) => path === SETTINGS.region.path && source === "default");
+  if (values.sqlUrl === null || !isDefault) return [];
+  return [
+    `sql.url is given, and region is left at its default, ${values.region}: servers that share no Redis would count as one region ` +
+      "and overwrite each other's counts; give each region a name of its own",
+  ];
 }
 
 const PEM_BYTES_MAX = 1_048_576;
@@ -108,8 +119,4 @@ function checkListener({ values, calledAs }: Read, hasTls: boolean): void {
     `${calledAs("host")} must be a loopback address unless there is TLS; got ${JSON.stringify(values.host)}`,
     "give --tls-cert-file and --tls-key-file; or --allow-plain-http, if something before it speaks TLS or the network is yours alone",
   );
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }

@@ -1,5 +1,5 @@
 /** Every setting of `sluice serve`. docs/configuration.md lists the same, and a test holds the two together. */
-import { integerWithin, oneOf, type Reading, spanWithin } from "../plan/readings.ts";
+import { integerWithin, oneOf, type Reading, wholeSpanWithin } from "../plan/readings.ts";
 import { type Setting, suggestion } from "./setting.ts";
 
 type Row<T> = Omit<Setting<T>, "initial" | "hint"> & { readonly hint: string | Setting["hint"] };
@@ -45,7 +45,8 @@ function urlOf(...protocols: string[]): Reading<string> {
 }
 
 function isWhole({ protocol, hostname, pathname }: URL): boolean {
-  if (protocol === "sqlite:") return hostname === "" && pathname !== "";
+  // A database in memory would be another one for every connection.
+  if (protocol === "sqlite:") return hostname === "" && pathname !== "" && pathname !== ":memory:";
   return hostname !== "" && (protocol.startsWith("redis") ? /^\/?\d{0,5}$/.test(pathname) : pathname.length > 1);
 }
 
@@ -146,7 +147,7 @@ export const SETTINGS = {
     path: "sql.url",
     value: "<url>",
     help: "the database that all regions share: counts, namespaces, overrides and keys",
-    rule: "a URL mysql:// or postgres:// with a host and a database, or sqlite: with a path; without parameters",
+    rule: "a URL mysql:// or postgres:// with a host and a database, or sqlite: with the path of a file; without parameters",
     read: urlOf("mysql:", "mariadb:", "postgres:", "postgresql:", "sqlite:"),
     hint: "such as mysql://user:password@db.internal/sluice, or sqlite:/var/lib/sluice/shared.db; a % in a password is written %25",
     secret: "url",
@@ -222,7 +223,7 @@ export const SETTINGS = {
       read: listOf,
       hint: "such as limits.example.com,10.0.0.7",
     },
-    "any",
+    "localhost, 127.0.0.1 and [::1] if it listens on loopback, else any",
   ),
   bodyMax: setting({
     path: "http.bodyMax",
@@ -246,8 +247,8 @@ export const SETTINGS = {
     path: "http.requestTimeout",
     value: "<time>",
     help: "within this a request must be here whole",
-    rule: "from 1s to 5m",
-    read: spanWithin(1_000, 300_000),
+    rule: "whole milliseconds from 1s to 5m",
+    read: wholeSpanWithin(1_000, 300_000),
     initialText: "10s",
     hint: 'milliseconds, or a number with a unit: "10s", "1m"',
   }),
@@ -266,8 +267,8 @@ export const SETTINGS = {
     path: "quota.duration",
     value: "<time>",
     help: "the window of quota.limit",
-    rule: "from 1s to 30d",
-    read: spanWithin(1_000, 30 * DAY_MS),
+    rule: "whole milliseconds from 1s to 30d",
+    read: wholeSpanWithin(1_000, 30 * DAY_MS),
     initialText: "10s",
     hint: 'milliseconds, or a number with a unit: "10s", "1m"',
   }),
@@ -313,8 +314,8 @@ export const SETTINGS = {
     path: "shutdownTimeout",
     value: "<time>",
     help: "how long a stop may take: half for requests under way, half for replaying what is left",
-    rule: "from 1s to 2m",
-    read: spanWithin(1_000, 120_000),
+    rule: "whole milliseconds from 1s to 2m",
+    read: wholeSpanWithin(1_000, 120_000),
     initialText: "8s",
     hint: "less than what your service manager waits before it kills: docker 10s, Kubernetes 30s, systemd 90s",
   }),

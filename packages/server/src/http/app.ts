@@ -26,6 +26,7 @@ import { ROUTES, type Route } from "./routes.ts";
 import { type BodyCheck, bodyCheck } from "./validation.ts";
 
 const HEADERS_MAX_BYTES = 16 * 1024;
+/** Also for what comes before them, the handshake of TLS: Node would wait two minutes. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 /** How often Node looks for requests that are late. */
@@ -44,7 +45,10 @@ export function createApi(parts: ApiParts): Server {
   };
   const api = new Api(parts);
   const hear = (request: IncomingMessage, response: ServerResponse) => api.hear(request, response);
-  const server = tls === null ? createServer(options, hear) : createTlsServer({ ...options, ...tls }, hear);
+  const server =
+    tls === null
+      ? createServer(options, hear)
+      : createTlsServer({ ...options, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS }, hear);
   server.maxConnections = connectionsMax;
   server.on("clientError", answerToBrokenRequest);
   return server;

@@ -2,8 +2,9 @@
  * Whether a request's Host names this server.
  *
  * A server on loopback is reached by pages of the local browser, too, if they get a name of their own to point to it. So it answers
- * only to the names it was given; null: to any.
+ * only to the names it was given, or else to those of loopback; null: to any.
  */
+import { isIPv4 } from "node:net";
 import { Problem } from "./problem.ts";
 
 export function hostCheck(hosts: readonly string[] | null): (host: string | undefined) => Problem | undefined {
@@ -18,4 +19,13 @@ export function hostCheck(hosts: readonly string[] | null): (host: string | unde
 /** Without the port: `[::1]:8080` is `[::1]`. */
 function nameOf(host: string): string {
   return host.replace(/:\d+$/, "");
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
+}
+
+/** The names of a listener that nobody named: those of loopback, or any beyond it. */
+export function usualNames(host: string): readonly string[] | null {
+  return isLoopback(host) ? ["localhost", "127.0.0.1", "[::1]", host] : null;
 }

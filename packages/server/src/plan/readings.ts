@@ -32,6 +32,15 @@ export function spanWithin(lowMs: number, highMs: number): Reading<number> {
   };
 }
 
+/** The same, for what counts whole milliseconds. */
+export function wholeSpanWithin(lowMs: number, highMs: number): Reading<number> {
+  const read = spanWithin(lowMs, highMs);
+  return (value) => {
+    const ms = read(value);
+    return Number.isInteger(ms) ? ms : undefined;
+  };
+}
+
 export function oneOf<T extends string>(choices: readonly T[]): Reading<T> {
   return (value) => choices.find((choice) => choice === value);
 }

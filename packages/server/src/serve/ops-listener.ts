@@ -6,6 +6,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Failure } from "../failure.ts";
+import { hostCheck, usualNames } from "../http/host-check.ts";
 import { listen } from "./listening.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -28,7 +29,13 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 100;
 
 export async function startOps({ host, port, ...asked }: OpsOptions): Promise<OpsListener> {
+  const checkHost = hostCheck(usualNames(host));
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    const misdirected = checkHost(request.headers.host);
+    if (misdirected !== undefined) {
+      send(response, misdirected.status, { error: misdirected.message });
+      return;
+    }
     answer(request, asked).then(
       ([status, body]) => send(response, status, body),
       () => send(response, 500, { error: "this should not have happened" }),

@@ -68,8 +68,9 @@ class ParentProcess implements Service {
   }
 
   async readiness(): Promise<Readiness> {
-    const answers = await Promise.all([...this.#workers.values()].map((worker) => worker.readiness()));
-    return worstOf(answers.filter((answer) => answer !== null));
+    // One that just starts is given no connection yet.
+    const listening = [...this.#workers.values()].filter((worker) => worker.isListening);
+    return worstOf(await Promise.all(listening.map((worker) => worker.readiness())));
   }
 
   async readings(): Promise<readonly Reading[]> {
@@ -127,15 +128,18 @@ async function freePort(host: string): Promise<number> {
 
 const BAD: readonly LayerState["status"][] = ["away", "degraded", "absent", "ok"];
 
-/** As ready as all of those that run; of every layer the worst that one of them sees. */
-function worstOf(answers: readonly Readiness[]): Readiness {
+/** As ready as all of those that run, and one that does not answer is not; of every layer the worst that one of them sees. */
+function worstOf(all: readonly (Readiness | null)[]): Readiness {
+  const answers = all.filter((answer) => answer !== null);
+  const silent = all.length - answers.length;
   const worst = (layer: keyof Readiness["layers"]): LayerState => {
     const states = answers.map(({ layers }) => layers[layer]);
     const status = BAD.find((bad) => states.some((state) => state.status === bad));
-    return states.find((state) => state.status === status) ?? { status: "away", reason: "no worker runs" };
+    return states.find((state) => state.status === status) ?? { status: "away", reason: "no worker answers" };
   };
   return {
-    ready: answers.length > 0 && answers.every(({ ready }) => ready),
+    ready: answers.length > 0 && silent === 0 && answers.every(({ ready }) => ready),
+    ...(silent === 0 ? {} : { reason: `${silent} of ${all.length} workers do not answer` }),
     layers: { admin: worst("admin"), region: worst("region"), global: worst("global") },
   };
 }

@@ -15,6 +15,8 @@ export interface LayerState {
 
 export interface Readiness {
   readonly ready: boolean;
+  /** Why not, where no layer says it. */
+  readonly reason?: string;
   readonly layers: {
     /** Keys, namespaces, overrides. */
     readonly admin: LayerState;

@@ -1,7 +1,11 @@
 /** The life of a server: starts, greets, waits for the word to stop, stops, and says whether anything was lost. */
 
 import manifest from "../../package.json" with { type: "json" };
+import { AdminSchemaError } from "../admin/admin-schema.ts";
+import { KeyNotRoot, NameTaken } from "../admin/admin-store.ts";
+import type { Loaded } from "../config/load-settings.ts";
 import type { ServerSettings } from "../config/settings.ts";
+import { Failure } from "../failure.ts";
 import { metricsText } from "../metrics/metrics.ts";
 import { prepareDataDir } from "./data-dir.ts";
 import { addressLine, keyLines } from "./greeting.ts";
@@ -20,8 +24,10 @@ export interface Outside {
 /** 24 random letters and digits are beyond guessing, also for who has the hash. */
 const KEY_LENGTH_SAFE = 24;
 
-/** Resolves with what the stop could not save. */
-export async function serve(settings: ServerSettings, { out, onStop }: Outside): Promise<StopReport> {
+type Given = Pick<Loaded, "settings" | "warnings">;
+
+/** Resolves with what the stop could not save; rejects with Failure if it cannot be of use. */
+export async function serve({ settings, warnings }: Given, { out, onStop }: Outside): Promise<StopReport> {
   let isTold = false;
   const told = new Promise<void>((resolve) =>
     onStop(() => {
@@ -36,6 +42,7 @@ export async function serve(settings: ServerSettings, { out, onStop }: Outside):
       advice: `take ${KEY_LENGTH_SAFE} random characters or more`,
     });
   }
+  for (const advice of warnings) log.warn("settings.doubtful", { advice });
   prepareDataDir(settings);
   let service: Service;
   try {
@@ -59,11 +66,11 @@ export async function serve(settings: ServerSettings, { out, onStop }: Outside):
     redis: settings.redisUrl !== null,
     sql: settings.sqlUrl !== null,
   });
-  void greet(settings, service, out, log);
-  await told;
+  const failure = await Promise.race([told, greet(settings, service, out, log)]);
   log.info("stopping");
   const report = await service.stop();
   ops.close();
+  if (failure !== undefined) throw failure;
   log[isClean(report) ? "info" : "error"]("stopped", report);
   return report;
 }
@@ -83,14 +90,23 @@ async function opsOf({ opsHost: host, opsPort, port, region }: ServerSettings, s
   }
 }
 
-/** While the store is away, the key waits for it; requests are answered meanwhile. */
-async function greet(settings: ServerSettings, service: Service, out: Outside["out"], log: Log): Promise<void> {
+/**
+ * While the store is away, the key waits for it; requests are answered meanwhile. Resolves only if the store answers and waiting does
+ * not help, with the reason.
+ */
+async function greet(settings: ServerSettings, service: Service, out: Outside["out"], log: Log): Promise<Failure> {
   try {
     const newKey = await service.ensureRootKey();
     const isTls = settings.api.tls !== null;
     const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[settings.host] ?? settings.host;
     out(keyLines({ url: urlOf({ host, port: service.port }, isTls), newKey, isTls }));
   } catch (error) {
-    log.warn("root-key.unknown", { reason: (error as Error).message });
+    const { message } = error as Error;
+    if (error instanceof AdminSchemaError) return new Failure(message, "docs/keys.md says who needs which rights");
+    if (error instanceof KeyNotRoot || error instanceof NameTaken) {
+      return new Failure(`SLUICE_ROOT_KEY cannot be preset: ${message}`, "choose another: openssl rand -hex 24");
+    }
+    log.warn("root-key.unknown", { reason: message });
   }
+  return new Promise(() => {});
 }

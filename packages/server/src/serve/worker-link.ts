@@ -12,6 +12,7 @@ const ANSWER_WITHIN_MS = 1_000;
 export class WorkerLink {
   readonly #worker: Worker;
   readonly #waiting = new Set<(message: FromWorker | null) => void>();
+  #isListening = false;
   /** The port it listens on; rejects if it cannot. */
   readonly listening: Promise<number>;
   /** Its report when it has ended, however that was. */
@@ -29,6 +30,8 @@ export class WorkerLink {
       if (message.kind === "failed") failure = new Failure(message.message, message.hint);
       for (const hear of this.#waiting) hear(message);
     });
+    // A channel that breaks is followed by the exit.
+    worker.on("error", () => {});
     this.ended = new Promise((resolve) => {
       worker.once("exit", () => {
         resolve(report);
@@ -37,8 +40,14 @@ export class WorkerLink {
     });
     this.listening = this.#hear("listening", null).then((message) => {
       if (message === null) throw failure;
+      this.#isListening = true;
       return message.port;
     });
+  }
+
+  /** Whether connections are given to it. */
+  get isListening(): boolean {
+    return this.#isListening;
   }
 
   get pid(): number | undefined {
@@ -80,7 +89,13 @@ export class WorkerLink {
   }
 
   #tell(message: FromParent): void {
-    if (this.#worker.isConnected()) this.#worker.send(marked(message));
+    if (!this.#worker.isConnected()) return;
+    try {
+      // Without a callback, a worker that dies meanwhile (EPIPE) would end its parent. Its exit is heard anyway.
+      this.#worker.send(marked(message), () => {});
+    } catch {
+      // The channel closed between the question and the word: the same.
+    }
   }
 
   /** The next message of that kind; null if the worker ends, or the time is over. */
