@@ -23,7 +23,7 @@ export interface Figure {
 }
 
 const CONNECTIONS = 64;
-const KEYS = 10_000;
+const KEYS = 1_000;
 
 export async function runLoad(server: ServerProcess, load: Load, seconds: number): Promise<Figure> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-wrk-"));

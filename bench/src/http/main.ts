@@ -75,7 +75,7 @@ const page = `# Benchmarks of the server
 ${cores.length} cores of ${cores[0]?.model ?? "an unknown processor"}; Node ${process.versions.node}; ${starts} starts of each, ${ROUND_S} s each after ${WARM_S} s, in turns; medians; load average ${(loadavg()[0] ?? 0).toFixed(0)} at the end.
 \`npm run bench-http --workspace bench -- --write\` makes this page, after \`npm run build\`.
 
-One server process; 64 connections from another core ask again as soon as they are answered, about 10,000 identifiers. The bare server parses the
+One server process; 64 connections from another core ask again as soon as they are answered, 1,000 identifiers. The bare server parses the
 same JSON and answers the same, and does nothing else. CPU is what the server itself used, whatever else the machine did.
 
 ${markdownTable(head, rows)}
