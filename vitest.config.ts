@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./scripts/longest-first.ts";
 import { luaText } from "./scripts/lua-text.ts";
 import { TallyReporter } from "./scripts/tally-reporter.ts";
 
@@ -22,6 +23,7 @@ export default defineConfig({
     // The runner would leave one of two cores idle.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     execArgv: ["--expose-gc"],
+    sequence: { sequencer: LongestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ["default", new TallyReporter()],
