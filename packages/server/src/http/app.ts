@@ -134,7 +134,10 @@ class Api {
 
   #answer(route: Route, { response, requestId, beganMs }: Exchange, { data, pagination, checked }: Answer): void {
     const meta = { requestId };
-    const text = JSON.stringify(pagination === undefined ? { meta, data } : { meta, data, pagination });
+    const text =
+      route.write === undefined
+        ? JSON.stringify(pagination === undefined ? { meta, data } : { meta, data, pagination })
+        : `{"meta":{"requestId":"${requestId}"},"data":${route.write(data as never)}}`;
     const headers = ["content-type", JSON_TYPE, "content-length", String(Buffer.byteLength(text))];
     if (checked !== undefined) {
       const { policy, rateLimit, retryAfter } = rateHeadersOf(checked, this.#parts.wallMs());

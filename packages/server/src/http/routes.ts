@@ -7,7 +7,7 @@ import type { TSchema } from "typebox";
 import type { Caller } from "./authentication.ts";
 import type { Answer } from "./call.ts";
 import { inspect } from "./inspect-route.ts";
-import { type LimitParts, limit, multiLimit } from "./limit-routes.ts";
+import { type LimitParts, limit, limitText, multiLimit } from "./limit-routes.ts";
 import {
   createNamespace,
   deleteNamespace,
@@ -34,6 +34,8 @@ export interface Route {
   readonly isList: boolean;
   /** Beyond those that every route may meet. */
   readonly problems: readonly ProblemKind[];
+  /** The answer's data as JSON, where the general way would take too long. */
+  readonly write?: (data: never) => string;
   readonly handle: (parts: RouteParts, caller: Caller, body: never) => Answer | Promise<Answer>;
 }
 
@@ -48,6 +50,7 @@ export const ROUTES: readonly Route[] = [
     body: schemas.LimitBody,
     data: schemas.LimitData,
     problems: ["namespace_limit_reached", "namespace_gone"],
+    write: limitText,
     handle: limit,
   },
   {
