@@ -5,10 +5,11 @@
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** More than a minute each with CI=true. The two halves of the campaign run side by side. */
+/** Those of more than half a minute with CI=true. The two halves of the campaign run side by side. */
 const LONGEST = [
   "test/sim.test.ts",
   "test/sim-second-half.test.ts",
+  "test/sim-scenarios.test.ts",
   "test/redis-processes.test.ts",
   "test/sql-world.test.ts",
   "test/canaries/canaries.test.ts",
@@ -16,6 +17,10 @@ const LONGEST = [
   "test/sql-faults.test.ts",
   "test/server-malformed.test.ts",
   "test/redis-load.test.ts",
+  "test/planner.test.ts",
+  "test/server-regions.test.ts",
+  "test/interleavings.test.ts",
+  "test/attack.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {
