@@ -4,7 +4,7 @@
  * Order of a request: host, route and method; key and workspace; the workspace's quota; body (size, type, JSON, schema); permission and
  * the rest by the route. The first that fails answers, and nothing was counted.
  *
- * On node:http itself: every route is a POST to a fixed path, and a framework would take a fifth of the throughput
+ * On node:http itself: every route is a POST to a fixed path, and a framework would take part of the throughput
  * (docs/decisions/0016-the-api-on-node-http.md).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -33,7 +33,7 @@ const KEEP_ALIVE_MS = 65_000;
 const LATE_CHECK_MS = 1_000;
 const JSON_TYPE = "application/json; charset=utf-8";
 
-/** Resolves to a server that does not listen yet. */
+/** A server that does not listen yet. */
 export function createApi(parts: ApiParts): Server {
   const { tls, requestTimeoutMs, connectionsMax } = parts.settings;
   const options = {
