@@ -273,6 +273,12 @@ export const METRICS: readonly Metric[] = [
           },
   ),
   gauge(
+    "sluice_global_publish_age_seconds",
+    "How old what the other regions can know of this one is.",
+    global(({ publishAgeMs }) => seconds(publishAgeMs)),
+    "max",
+  ),
+  gauge(
     "sluice_global_import_age_seconds",
     "How old what is known of the other regions is.",
     global(({ importAgeMs }) => seconds(importAgeMs)),

@@ -54,6 +54,18 @@ describe("publish", () => {
     expect([table.published(world.slot(), world.sequence), sent(), publish.rows]).toEqual([3, ["a3", "a3"], 1]);
   });
 
+  test("is as old as its last success", async () => {
+    const { time, counters, publish } = setUp();
+    await time.advance(3_000);
+    expect(publish.ageMs).toBe(3_000);
+    counters.trouble("failing");
+    await expect(publish.publishOnce(0)).rejects.toThrow("refused");
+    expect(publish.ageMs).toBe(3_000);
+    counters.heal();
+    await publish.publishOnce(0);
+    expect(publish.ageMs).toBe(0);
+  });
+
   test("cost that came while a publish was under way is due again", async () => {
     const { world, counters, publish, sent } = setUp();
     world.accept("a", 3);

@@ -42,12 +42,20 @@ export class Publish {
   readonly #options: PublishOptions;
   rows = 0;
   failed = 0;
+  /** Monotonic clock. */
+  #lastMs: number;
 
   constructor(table: CellTable, ledger: Ledger, counters: Counters, options: PublishOptions) {
     this.#table = table;
     this.#ledger = ledger;
     this.#counters = counters;
     this.#options = options;
+    this.#lastMs = options.clock.monoMs();
+  }
+
+  /** How long ago a round last sent all that was due; before the first, how long ago this began. */
+  get ageMs(): number {
+    return this.#options.clock.monoMs() - this.#lastMs;
   }
 
   /**
@@ -77,6 +85,7 @@ export class Publish {
       await nextTurn(this.#options.timers);
     }
     if (isSilent || due.length > 0) await this.#send(due);
+    this.#lastMs = this.#options.clock.monoMs();
   }
 
   async #send(entries: readonly Entry[]): Promise<void> {

@@ -81,6 +81,8 @@ export interface GlobalStats {
   readonly roundsFailed: number;
   /** Rows of the global store that are none, and were left out. */
   readonly junk: number;
+  /** How old what the other regions can know of this one is: since the last publish that succeeded, or since the start. */
+  readonly publishAgeMs: number;
   /** How old what is known of the other regions is: since the last import that succeeded, or since the start. */
   readonly importAgeMs: number;
   /** Keys that have risen since they were last published. */
@@ -145,6 +147,7 @@ function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
     importsFailed: imports.failed,
     roundsFailed: failed,
     junk: imports.junk + denials.junk,
+    publishAgeMs: publish.ageMs,
     importAgeMs: imports.ageMs,
     unpublished,
     denials: { emitted, dropped, inflated },
