@@ -12,6 +12,7 @@ import type { SqlAdminOptions } from "../../packages/server/src/admin/sql-admin-
 import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
 import type { ApiSettings } from "../../packages/server/src/http/api.ts";
 import { createApi } from "../../packages/server/src/http/app.ts";
+import { RequestLog, type RequestLogSettings } from "../../packages/server/src/http/request-log.ts";
 import { Tally } from "../../packages/server/src/metrics/tally.ts";
 import { Drain } from "../../packages/server/src/serve/drain.ts";
 import { listen } from "../../packages/server/src/serve/listening.ts";
@@ -28,6 +29,8 @@ export interface ApiServer {
   readonly limiter: Limiter;
   /** What was logged as a warning or an error. */
   readonly logged: readonly string[];
+  /** The lines of requests, if they were asked for. */
+  readonly requestLines: readonly RequestLine[];
   /** A call with the root key, or another one. */
   post(operation: string, body: unknown, token?: string): Promise<ApiAnswer>;
   /** A key with these permissions; answers its token. */
@@ -40,6 +43,8 @@ export interface KeyOptions {
   readonly isDisabled?: boolean;
   readonly expiresAtMs?: number;
 }
+
+export type RequestLine = { readonly level: string } & Readonly<Record<string, unknown>>;
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever the server sends; the assertions say what it should be.
 type Json = any;
@@ -63,6 +68,7 @@ export async function startApi(
   settings: Partial<ApiSettings> = {},
   limiterOptions: LimiterOptions = {},
   storeOptions: SqlAdminOptions = {},
+  requestLog: Partial<RequestLogSettings> = {},
 ): Promise<ApiServer> {
   const dataDir = mkdtempSync(join(tmpdir(), "sluice-api-"));
   const store = await openAdminStore({ sqlUrl: null, dataDir }, SYSTEM, storeOptions);
@@ -74,12 +80,16 @@ export async function startApi(
   const logged: string[] = [];
   const hear = (event: string, fields?: object) => logged.push(`${event} ${JSON.stringify(fields ?? {})}`);
   const log: Log = { debug: () => {}, info: () => {}, warn: hear, error: hear };
+  const requestLines: RequestLine[] = [];
+  const lineOf = (level: string) => (_event: string, fields?: object) => requestLines.push({ level, ...fields });
+  const lines: Log = { debug: lineOf("debug"), info: lineOf("info"), warn: lineOf("warn"), error: lineOf("error") };
   const app = createApi({
     limiter,
     tally: new Tally(),
     directory,
     store,
     log,
+    requestLog: RequestLog.of(lines, { requests: "off", identifiers: "hashed", identifierKey: "a key", ...requestLog }),
     wallMs: Date.now,
     settings: { ...SETTINGS, ...settings },
   });
@@ -93,6 +103,7 @@ export async function startApi(
     directory,
     limiter,
     logged,
+    requestLines,
     post: async (operation, body, token = ROOT) => {
       const answer = await fetch(`${url}/v2/ratelimit.${operation}`, {
         method: "POST",

@@ -224,6 +224,8 @@ describe("bad settings", () => {
     { environment: { SLUICE_SQL_URL: "sqlite::memory:" }, says: "SLUICE_SQL_URL must be a URL" },
     { options: { namespacesMax: "0" }, says: "--namespaces-max must be an integer from 1 to 1000000" },
     { options: { httpBodyMax: "1GB" }, says: "--http-body-max must be from 1KiB to 64MiB" },
+    { options: { logRequests: "some" }, says: "--log-requests must be one of off, errors, all" },
+    { options: { logIdentifiers: "md5" }, says: "--log-identifiers must be one of hashed, plain" },
     { options: { logLevel: "verbose" }, says: "--log-level must be one of debug, info, warn, error" },
     { environment: { SLUICE_ALLOW_PLAIN_HTTP: "yes" }, says: "SLUICE_ALLOW_PLAIN_HTTP must be true or false" },
   ])("$says", ({ says, hint = "", ...given }) => {

@@ -1,4 +1,5 @@
 /** The settings of a server, from everywhere they may come from, checked one by one and together. */
+import { randomBytes } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { checkPreset } from "../admin/bootstrap.ts";
 import { isLoopback, usualNames } from "../http/host-check.ts";
@@ -58,10 +59,17 @@ function settingsOf(read: Read): ServerSettings {
     },
     shutdownTimeoutMs: values.shutdownTimeout,
     logLevel: values.logLevel,
+    requestLog: {
+      requests: values.logRequests,
+      identifiers: values.logIdentifiers,
+      identifierKey: values.logIdentifierKey ?? randomBytes(IDENTIFIER_KEY_BYTES).toString("hex"),
+    },
     cellsMax: values.cells,
     namespacesMax: values.namespacesMax,
   };
 }
+
+const IDENTIFIER_KEY_BYTES = 32;
 
 function warningsOf({ values, effective }: Read): readonly string[] {
   const isDefault = effective.some(({ path, source }) => path === SETTINGS.region.path && source === "default");

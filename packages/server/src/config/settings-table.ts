@@ -84,6 +84,9 @@ function bytesWithin(low: number, high: number): Reading<number> {
 }
 
 const ROOT_KEY = /^[\x21-\x7e]{8,512}$/;
+const IDENTIFIER_KEY = /^[\x21-\x7e]{16,512}$/;
+const REQUESTS = ["off", "errors", "all"] as const;
+const IDENTIFIERS = ["hashed", "plain"] as const;
 
 export const SETTINGS = {
   host: setting({
@@ -328,6 +331,36 @@ export const SETTINGS = {
     initialText: "info",
     hint: (value) => suggestion(String(value), LEVELS, `choose one of ${LEVELS.join(", ")}`),
   }),
+  logRequests: setting({
+    path: "log.requests",
+    value: "<which>",
+    help: "which requests have a line in the log: none, those that were refused (4xx and 5xx), or all",
+    rule: `one of ${REQUESTS.join(", ")}`,
+    read: oneOf(REQUESTS),
+    initialText: "off",
+    hint: (value) => suggestion(String(value), REQUESTS, `choose one of ${REQUESTS.join(", ")}`),
+  }),
+  logIdentifiers: setting({
+    path: "log.identifiers",
+    value: "<how>",
+    help: "how those lines show an identifier: as a keyed hash, or as it is",
+    rule: `one of ${IDENTIFIERS.join(", ")}`,
+    read: oneOf(IDENTIFIERS),
+    initialText: "hashed",
+    hint: (value) => suggestion(String(value), IDENTIFIERS, `choose one of ${IDENTIFIERS.join(", ")}`),
+  }),
+  logIdentifierKey: optional<string>(
+    {
+      path: "log.identifierKey",
+      value: "<key>",
+      help: "the key of that hash; servers with the same one write the same hash for the same identifier",
+      rule: "16 to 512 visible ASCII characters without blanks",
+      read: (value) => (typeof value === "string" && IDENTIFIER_KEY.test(value) ? value : undefined),
+      hint: "such as the output of: openssl rand -hex 32",
+      secret: "token",
+    },
+    "drawn at each start",
+  ),
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;

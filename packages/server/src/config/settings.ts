@@ -1,5 +1,6 @@
 /** What `sluice serve` runs by, with every default filled in and checked. docs/configuration.md lists the names. */
 import type { ApiSettings } from "../http/api.ts";
+import type { RequestLogSettings } from "../http/request-log.ts";
 
 export interface ServerSettings {
   readonly host: string;
@@ -25,6 +26,7 @@ export interface ServerSettings {
   /** Half of it for requests under way, half for replaying what is left. */
   readonly shutdownTimeoutMs: number;
   readonly logLevel: "debug" | "info" | "warn" | "error";
+  readonly requestLog: RequestLogSettings;
   readonly cellsMax: number;
   /** Living namespaces of a workspace. */
   readonly namespacesMax: number;

@@ -4,12 +4,15 @@ import type { AdminStore } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { Log } from "../serve/log.ts";
+import type { RequestLog } from "./request-log.ts";
 
 export interface ApiParts {
   readonly limiter: Limiter;
   readonly directory: Directory;
   readonly store: AdminStore;
   readonly log: Log;
+  /** Told of every answer; null: nobody asked for it. */
+  readonly requestLog: RequestLog | null;
   /** Told of every decision and answer. */
   readonly tally: Tally;
   readonly settings: ApiSettings;

@@ -11,8 +11,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from "node:https";
 import type { ApiParts } from "./api.ts";
 import { authenticate, type Caller } from "./authentication.ts";
-import { answerToBrokenRequest } from "./broken-request.ts";
+import { brokenRequestAnswer } from "./broken-request.ts";
 import type { Answer } from "./call.ts";
+import type { Exchange } from "./exchange.ts";
 import { hostCheck } from "./host-check.ts";
 import { parseJsonBody } from "./json-text.ts";
 import { PAGES } from "./pages.ts";
@@ -50,21 +51,13 @@ export function createApi(parts: ApiParts): Server {
       ? createServer(options, hear)
       : createTlsServer({ ...options, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS }, hear);
   server.maxConnections = connectionsMax;
-  server.on("clientError", answerToBrokenRequest);
+  server.on("clientError", brokenRequestAnswer(parts.requestLog));
   return server;
 }
 
 interface Entry {
   readonly route: Route;
   readonly check: BodyCheck;
-}
-
-/** One request that is being answered. */
-interface Exchange {
-  readonly requestId: string;
-  readonly beganMs: number;
-  readonly response: ServerResponse;
-  readonly fail: (error: unknown) => void;
 }
 
 class Api {
@@ -85,14 +78,17 @@ class Api {
   }
 
   hear(request: IncomingMessage, response: ServerResponse): void {
-    const requestId = this.#nextId();
-    const beganMs = performance.now();
     const entry = this.#routes.get(request.url!);
-    const operation = entry === undefined ? "other" : entry.route.operation;
-    const fail = (error: unknown) => {
-      const problem = problemOf(error, this.#parts.log);
-      if (refuse(request, response, requestId, problem)) this.#count(operation, problem.status, beganMs);
+    const exchange: Exchange = {
+      requestId: this.#nextId(),
+      operation: entry === undefined ? "other" : entry.route.operation,
+      beganMs: performance.now(),
+      request,
+      response,
+      caller: null,
+      body: undefined,
     };
+    const fail = (error: unknown) => this.#refuse(exchange, error);
     try {
       const { host, authorization } = request.headers;
       const misdirected = this.#checkHost(host);
@@ -104,9 +100,10 @@ class Api {
       checkMethod(request, response, "POST");
       const nowMs = this.#parts.wallMs();
       const caller = authenticate(this.#parts.directory, authorization, nowMs);
+      exchange.caller = caller;
       const go = () => {
         readBody(request, this.#parts.settings.bodyMaxBytes, fail, (bytes) => {
-          this.#call(entry, caller, { requestId, beganMs, response, fail }, bytes);
+          this.#call(entry, caller, exchange, bytes, fail);
         });
       };
       const taken = this.#quota.take(caller.workspace);
@@ -120,19 +117,27 @@ class Api {
     }
   }
 
-  #call({ route, check }: Entry, caller: Caller, exchange: Exchange, bytes: Buffer): void {
+  #call(
+    { route, check }: Entry,
+    caller: Caller,
+    exchange: Exchange,
+    bytes: Buffer,
+    fail: (error: unknown) => void,
+  ): void {
     try {
       const body = parseJsonBody(bytes);
       check(body);
+      exchange.body = body;
       const answer = route.handle(this.#parts, caller, body as never);
-      if (answer instanceof Promise) answer.then((one) => this.#answer(route, exchange, one)).catch(exchange.fail);
+      if (answer instanceof Promise) answer.then((one) => this.#answer(route, exchange, one)).catch(fail);
       else this.#answer(route, exchange, answer);
     } catch (error) {
-      exchange.fail(error);
+      fail(error);
     }
   }
 
-  #answer(route: Route, { response, requestId, beganMs }: Exchange, { data, pagination, checked }: Answer): void {
+  #answer(route: Route, exchange: Exchange, { data, pagination, checked }: Answer): void {
+    const { response, requestId } = exchange;
     const meta = { requestId };
     const text =
       route.write === undefined
@@ -146,11 +151,20 @@ class Api {
     }
     response.writeHead(200, headers);
     response.end(text);
-    this.#count(route.operation, 200, beganMs);
+    this.#ended(exchange, 200, null, data);
   }
 
-  #count(operation: string, status: number, beganMs: number): void {
-    this.#parts.tally.answered(operation, status, performance.now() - beganMs);
+  #refuse(exchange: Exchange, error: unknown): void {
+    const { request, response, requestId } = exchange;
+    const problem = problemOf(error, this.#parts.log, requestId);
+    if (refuse(request, response, requestId, problem)) this.#ended(exchange, problem.status, problem, null);
+  }
+
+  #ended(exchange: Exchange, status: number, problem: Problem | null, data: unknown): void {
+    const { tally, requestLog } = this.#parts;
+    const tookMs = performance.now() - exchange.beganMs;
+    tally.answered(exchange.operation, status, tookMs);
+    requestLog?.ended(exchange, { status, tookMs, problem, data });
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import { Problem, type ProblemKind } from "./problem.ts";
 import { requestIds } from "./request-id.ts";
+import type { RequestLog } from "./request-log.ts";
 
 const KINDS: Readonly<Record<string, ProblemKind>> = {
   HPE_HEADER_OVERFLOW: "headers_too_large",
@@ -19,17 +20,24 @@ interface AnsweringSocket extends Socket {
   readonly _httpMessage?: { readonly headersSent: boolean } | null;
 }
 
-export function answerToBrokenRequest(error: NodeJS.ErrnoException, socket: AnsweringSocket): void {
-  // Gone, or in the middle of an answer that must not be broken into.
-  const isAnswering = socket._httpMessage?.headersSent === true;
-  if (error.code === "ECONNRESET" || !socket.writable || isAnswering) {
-    socket.destroy();
-    return;
-  }
-  const kind = (KINDS[error.code ?? ""] ?? "invalid_input") as keyof typeof DETAILS;
-  const problem = new Problem(kind, DETAILS[kind]);
-  const body = JSON.stringify(problem.toBody(nextId()));
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${problem.kind}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+/** A listener for a server's `clientError`. */
+export function brokenRequestAnswer(
+  requestLog: RequestLog | null,
+): (error: NodeJS.ErrnoException, socket: AnsweringSocket) => void {
+  return (error, socket) => {
+    // Gone, or in the middle of an answer that must not be broken into.
+    const isAnswering = socket._httpMessage?.headersSent === true;
+    if (error.code === "ECONNRESET" || !socket.writable || isAnswering) {
+      socket.destroy();
+      return;
+    }
+    const kind = (KINDS[error.code ?? ""] ?? "invalid_input") as keyof typeof DETAILS;
+    const problem = new Problem(kind, DETAILS[kind]);
+    const requestId = nextId();
+    const body = JSON.stringify(problem.toBody(requestId));
+    socket.end(
+      `HTTP/1.1 ${problem.status} ${problem.kind}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    );
+    requestLog?.broken(requestId, kind);
+  };
 }

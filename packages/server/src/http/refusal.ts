@@ -11,7 +11,7 @@ import { Problem } from "./problem.ts";
 /** Long enough for a store or a server to come back, short enough to be tried. */
 const RETRY_AFTER_S = 1;
 
-export function problemOf(error: unknown, log: Log): Problem {
+export function problemOf(error: unknown, log: Log, requestId: string): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof AdminStoreAway) {
     const detail = "The store of namespaces, overrides and keys is away. Try again.";
@@ -24,7 +24,10 @@ export function problemOf(error: unknown, log: Log): Problem {
   if ((error as { code?: unknown } | null)?.code === "RL_CLOSED") {
     return new Problem("unavailable", "The server is stopping. Try again.", { retryAfterS: RETRY_AFTER_S });
   }
-  log.error("request.failed", { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  log.error("request.failed", {
+    requestId,
+    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
   return new Problem("internal_error", "This should not have happened. The server's log says more.");
 }
 

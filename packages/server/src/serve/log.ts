@@ -16,7 +16,7 @@ export interface Log {
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 const STANDARD_ERROR = 2;
-const SECRETS = ["authorization", "token", "rootKey", "password", "redisUrl", "sqlUrl"];
+const SECRETS = ["authorization", "token", "rootKey", "identifierKey", "password", "redisUrl", "sqlUrl"];
 
 /** @param common what every line of this process says, such as its worker's number. */
 export function createLog(level: LogLevel, common: object = {}): Log {

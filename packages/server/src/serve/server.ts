@@ -7,6 +7,7 @@ import type { Server as HttpServer } from "node:http";
 import { Limiter } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
 import { createApi } from "../http/app.ts";
+import { RequestLog } from "../http/request-log.ts";
 import { Gauge } from "../metrics/reading.ts";
 import { Tally } from "../metrics/tally.ts";
 import { SYSTEM } from "../system.ts";
@@ -35,7 +36,16 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
   const limiter = new Limiter({ region, cellsMax, origin, global, closeTimeoutMs: halfMs, onEvent: eventLog(log) });
   const { store, directory } = admin;
   const tally = new Tally();
-  const api = createApi({ limiter, tally, directory, store, log, settings: settings.api, wallMs: SYSTEM.clock.wallMs });
+  const api = createApi({
+    limiter,
+    tally,
+    directory,
+    store,
+    log,
+    requestLog: RequestLog.of(log, settings.requestLog),
+    settings: settings.api,
+    wallMs: SYSTEM.clock.wallMs,
+  });
   const gauge = new Gauge({ region, limiter, directory, tally, connections: () => connectionsOf(api) });
   const drain = new Drain(api);
   const refresh = () => directory.refresh().catch(() => {});
