@@ -16,12 +16,17 @@ interface Reply {
 }
 
 export class ApiClient {
-  readonly #url: string;
+  readonly url: string;
   readonly #key: string;
 
   constructor(url: string, key: string) {
-    this.#url = url;
+    this.url = url;
     this.#key = key;
+  }
+
+  /** For a client of another kind, and never for a text. */
+  get key(): string {
+    return this.#key;
   }
 
   async ask<Data>(operation: string, body: object): Promise<Data> {
@@ -41,7 +46,7 @@ export class ApiClient {
   }
 
   async #ask(operation: string, body: object): Promise<Reply> {
-    const answer = await this.#post(`${this.#url}/v2/ratelimit.${operation}`, JSON.stringify(body));
+    const answer = await this.#post(`${this.url}/v2/ratelimit.${operation}`, JSON.stringify(body));
     const reply = (await answer.json().catch(() => ({}))) as Reply;
     if (answer.ok && reply.data !== undefined) return reply;
     throw this.#errorOf(answer.status, reply);
@@ -57,7 +62,7 @@ export class ApiClient {
       const { cause, message } = error as Error & { readonly cause?: NodeJS.ErrnoException };
       const why = cause?.code ?? cause?.message ?? message;
       throw new Failure(
-        `no answer from ${this.#url} (${why})`,
+        `no answer from ${this.url} (${why})`,
         "start one with: sluice serve; or name it: --url, SLUICE_URL",
       );
     }
@@ -66,7 +71,7 @@ export class ApiClient {
   #errorOf(status: number, { error }: Reply): Error {
     if (error === undefined) {
       const hint = "is that the address of Sluice, and not of its health listener or of something else?";
-      return new Failure(`${this.#url} answered ${status}, and not as Sluice does`, hint);
+      return new Failure(`${this.url} answered ${status}, and not as Sluice does`, hint);
     }
     const [first] = error.errors ?? [];
     if (first !== undefined) return new InputError(`${first.location} ${first.message}`, first.fix ?? error.detail);

@@ -21,27 +21,30 @@ export interface Flag {
   /** What to write instead. */
   readonly hint?: (value: unknown) => string;
   readonly isNeeded?: boolean;
+  /** What holds where it is not given, as it would be written. */
+  readonly initialText?: string;
 }
 
 export interface Given {
   /** The words after the command, in order. */
   readonly args: readonly string[];
-  /** Flags that were given, read. */
+  /** Flags that were given or have an initial value, read. */
   readonly flags: Readonly<Record<string, unknown>>;
 }
 
 export function addFlags(command: Command, flags: readonly Flag[]): Command {
   for (const flag of flags) {
     const isNeeded = flag.isNeeded === true ? ", needed" : "";
-    command.option(`--${flag.name} ${flag.value}`.trim(), `${flag.help} (${flag.rule}${isNeeded})`);
+    const initial = flag.initialText === undefined ? "" : `; default ${flag.initialText}`;
+    command.option(`--${flag.name} ${flag.value}`.trim(), `${flag.help} (${flag.rule}${isNeeded}${initial})`);
   }
   return command;
 }
 
 export function readFlags(flags: readonly Flag[], options: Readonly<Record<string, unknown>>): Given["flags"] {
   const values: Record<string, unknown> = {};
-  for (const { name, rule, read, isNeeded, hint = () => "--help shows every flag" } of flags) {
-    const value = options[name];
+  for (const { name, rule, read, isNeeded, initialText, hint = () => "--help shows every flag" } of flags) {
+    const value = options[name] ?? initialText;
     if (value === undefined) {
       if (isNeeded !== true) continue;
       throw new InputError(`--${name} is missing: it must be ${rule}`, `write --${name} VALUE`);

@@ -9,6 +9,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
 import { InputError } from "../input-error.ts";
 import { auditCommand } from "./audit.ts";
+import { benchCommand } from "./bench.ts";
 import { configCommand } from "./config.ts";
 import type { Console } from "./console.ts";
 import { EXIT } from "./exit-codes.ts";
@@ -35,6 +36,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     configCommand(console),
     limitCommand(console, exit),
     inspectCommand(console),
+    benchCommand(console, exit),
     overridesCommand(console),
     namespacesCommand(console),
     keysCommand(console),

@@ -1,0 +1,71 @@
+/** `sluice bench` as a process beside a real server: its counts are the server's, and a server that stands still shows. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { LoadResult } from "../packages/server/src/load/load-result.ts";
+import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
+import { freePort } from "./rig/free-port.ts";
+import { poll } from "./rig/poll.ts";
+import { type Ended, SluiceServer, sluice } from "./rig/sluice-server.ts";
+
+let server: SluiceServer;
+const folder = temporaryFolder();
+beforeAll(async () => {
+  server = await SluiceServer.start(folder);
+});
+afterAll(async () => {
+  await server.stop();
+  removeFolder(folder);
+});
+
+function bench(line: string, environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const known = { SLUICE_URL: server.url, SLUICE_ROOT_KEY: server.key };
+  return sluice(["bench", ...line.split(" ")], { ...known, ...environment });
+}
+
+/** Of all series of a metric whose labels match. */
+async function metric(name: string, labels = /./): Promise<number> {
+  const text = await (await fetch(`${server.opsUrl}/metrics`)).text();
+  const lines = text.split("\n").filter((line) => line.startsWith(`${name}{`) && labels.test(line));
+  return lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+}
+
+describe("sluice bench", () => {
+  test("counts what the server itself counted", async () => {
+    // The window is thirty days: none ends meanwhile.
+    const { code, out, err } = await bench(
+      "--rate 300 --duration 1s --namespace counted --identifiers 10 --limit 20 --window 30d --json",
+    );
+    expect(code).toBe(0);
+    const result = JSON.parse(out) as LoadResult;
+    expect(result).toMatchObject({ due: 300, answered: 300, allowed: 200, denied: 100 });
+    expect(result).toMatchObject({ httpErrors: {}, connectionErrors: {}, unsent: 0 });
+    expect(err).toMatch(/^load: 1 s of 1 s, [\d,]+ answered, p99 [\d.]+ ms$/m);
+    const counted = (outcome: string) =>
+      metric("sluice_namespace_decisions_total", new RegExp(`namespace="counted",outcome="${outcome}"`));
+    // The one more is the question before the load, which costs nothing.
+    expect(await counted("allowed")).toBe(result.allowed + 1);
+    expect(await counted("denied")).toBe(result.denied);
+  });
+
+  test("a server that stands still is charged for all who would have come meanwhile", async () => {
+    const before = await metric("sluice_decisions_total");
+    const running = bench("--rate 400 --duration 2s --connections 4 --json");
+    await poll("the load", async () => (await metric("sluice_decisions_total")) > before + 100);
+    server.child.kill("SIGSTOP");
+    const stoppedMs = performance.now();
+    await poll("a second", () => performance.now() - stoppedMs >= 1_000);
+    server.child.kill("SIGCONT");
+    const { latencyMs, ...result } = JSON.parse((await running).out) as LoadResult;
+    expect(result).toMatchObject({ due: 800, answered: 800, unsent: 0 });
+    // Half of all were due in that second, evenly: a tenth of all waited 800 ms. Four had been sent.
+    expect(latencyMs.corrected.p90).toBeGreaterThan(700);
+    expect(latencyMs.service.p90).toBeLessThan(latencyMs.corrected.p90);
+    expect(latencyMs.service.max).toBeGreaterThan(900);
+  });
+
+  test("says before the load that the server is away or refuses the key", async () => {
+    const away = await bench("--duration 1s", { SLUICE_URL: `http://127.0.0.1:${await freePort()}` });
+    expect(away).toMatchObject({ code: 1, out: "", err: expect.stringMatching(/^error: no answer from .*REFUSED/) });
+    const wrong = await bench("--duration 1s", { SLUICE_ROOT_KEY: "a-key-that-is-none" });
+    expect(wrong).toMatchObject({ code: 1, out: "", err: expect.stringContaining("(401)\nhint: ") });
+  });
+});
