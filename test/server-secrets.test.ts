@@ -161,6 +161,11 @@ test("no planted secret is in any output, page, metric, answer, audit line or ch
   plain.on("error", () => {});
   plain.end(`${PLANTED.headerValue}\r\n\r\n`);
   await new Promise((resolve) => plain.once("close", resolve));
+  // A mistake of ours, which is logged with its stack.
+  await mariadb.ask("INSERT INTO sluice_admin_audit VALUES (1000000, 'default', 1, 'no JSON')");
+  expect(await call(server, "listChanges", {})).toBe(500);
+  await mariadb.ask("DELETE FROM sluice_admin_audit WHERE revision = 1000000");
+  expect(await call(server, "listChanges", { limit: 100 })).toBe(200);
   await read(server, "all is well:");
 
   // Stores that refuse the connection.
@@ -215,6 +220,7 @@ test("no planted secret is in any output, page, metric, answer, audit line or ch
   // The search would find what is there.
   expect(said.get("audit")).toContain(IDENTIFIERS[1]);
   expect(said.get("standard error of server 0")).toMatch(/"problem":.*"event":"request"/);
+  expect(started[0]!.log("request.failed")).toHaveLength(1);
   expect(said.size).toBeGreaterThan(45);
 
   const pem = readFileSync(keyFile, "utf8")

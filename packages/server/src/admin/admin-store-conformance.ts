@@ -7,9 +7,11 @@ import type { KeyRecord, OverrideRecord } from "./records.ts";
 import type { SqlAdminOptions } from "./sql-admin-store.ts";
 import { hashOf } from "./token.ts";
 
+type StoreOptions = Pick<SqlAdminOptions, "namespacesMax" | "auditKeepMs">;
+
 export interface StoreSetUp {
   /** A store on tables that nobody else uses; called again with the same name, another connection to the same ones. */
-  open(name: string, options?: Pick<SqlAdminOptions, "namespacesMax">): Promise<AdminStore>;
+  open(name: string, options?: StoreOptions): Promise<AdminStore>;
   /** Identifiers that a database could take for one another. */
   readonly oddIdentifiers: readonly string[];
 }
@@ -23,7 +25,7 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
     const opened: AdminStore[] = [];
 
     /** Several stores on the same tables. */
-    async function stores(count: number, options: Pick<SqlAdminOptions, "namespacesMax"> = {}): Promise<AdminStore[]> {
+    async function stores(count: number, options: StoreOptions = {}): Promise<AdminStore[]> {
       const name = `t${process.pid}_${names++}`;
       const made: AdminStore[] = [];
       for (let i = 0; i < count; i++) made.push(await open(name, options));
@@ -252,6 +254,35 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       expect(JSON.stringify(trail)).not.toContain(key("key_1").hash);
       expect(await store!.readAudit(WS, { limit: 1 })).toEqual([revoked]);
       expect(await store!.readAudit(WS, { limit: 9, before: disabled!.cursor })).toEqual([created]);
+    });
+
+    test("a part of the audit trail can be asked for by time", async () => {
+      const [store] = await stores(1);
+      for (const id of ["key_1", "key_2", "key_3"])
+        await store!.saveKey(key(id, { hash: hashOf(id) }), "key.create", ACTOR);
+      const [last, middle, first] = await store!.readAudit(WS, { limit: 10 });
+      const subjects = async (span: { sinceMs?: number; untilMs?: number }) =>
+        (await store!.readAudit(WS, { limit: 10, ...span })).map(({ subject }) => subject);
+      expect(await subjects({ sinceMs: last!.atMs + 1 })).toEqual([]);
+      expect(await subjects({ untilMs: first!.atMs })).toEqual([]);
+      expect(await subjects({ sinceMs: first!.atMs, untilMs: last!.atMs + 1 })).toEqual(["key_3", "key_2", "key_1"]);
+      expect(await subjects({ sinceMs: middle!.atMs })).toContain("key_2");
+      expect(await subjects({ untilMs: middle!.atMs })).not.toContain("key_2");
+    });
+
+    test("lines of the audit trail that are too old go with the tenth change; what they were about stays", async () => {
+      const [store] = await stores(1, { auditKeepMs: 1 });
+      const save = (i: number) => store!.saveKey(key(`key_${i}`, { hash: hashOf(`${i}`) }), "key.create", ACTOR);
+      const trail = () => store!.readAudit(WS, { limit: 100 });
+      for (let i = 1; i <= 9; i++) await save(i);
+      const before = await trail();
+      expect(before).toHaveLength(9);
+      while (SYSTEM.clock.wallMs() <= before[0]!.atMs + 1) await store!.changesSince(0);
+      await save(10);
+      expect((await trail()).map(({ subject }) => subject)).toEqual(["key_10"]);
+      await save(11);
+      expect(await trail()).toHaveLength(2);
+      expect((await store!.changesSince(0))!.keys).toHaveLength(11);
     });
 
     test("a key is replaced by another in one step, at once or later", async () => {

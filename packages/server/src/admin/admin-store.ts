@@ -22,6 +22,16 @@ export interface Deletable {
   readonly isDeleted: boolean;
 }
 
+/** Which part of an audit trail. */
+export interface AuditQuestion {
+  readonly limit: number;
+  /** Those before this cursor. */
+  readonly before?: string;
+  /** Those from this moment on, and before that one: wall clock of whoever made them. */
+  readonly sinceMs?: number;
+  readonly untilMs?: number;
+}
+
 /** Who makes a change: `key:key_…` or `cli:<user>`. */
 export type Actor = string;
 
@@ -69,11 +79,8 @@ export interface AdminStore {
    */
   presetKey(key: KeyRecord, actor: Actor): Promise<void>;
 
-  /** The newest first; those before a cursor if it is given. */
-  readAudit(
-    workspaceId: string,
-    options: { readonly limit: number; readonly before?: string },
-  ): Promise<readonly AuditRecord[]>;
+  /** The newest first. */
+  readAudit(workspaceId: string, question: AuditQuestion): Promise<readonly AuditRecord[]>;
 
   close(): Promise<void>;
 }

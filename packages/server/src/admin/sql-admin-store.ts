@@ -7,6 +7,7 @@ import { type AdminTables, adminTables, ensureAdminSchema } from "./admin-schema
 import {
   type Actor,
   type AdminStore,
+  type AuditQuestion,
   type Changes,
   type Deletable,
   KeyNotRoot,
@@ -25,6 +26,8 @@ export interface SqlAdminOptions {
   readonly mayMigrate?: boolean;
   /** Living ones of a workspace. */
   readonly namespacesMax?: number;
+  /** Changes that are older are taken out of the audit trail, a few with every tenth change. */
+  readonly auditKeepMs?: number;
 }
 
 /** For so long traffic is told from memory that a workspace is full: who asks for ever new names must not keep the database busy. */
@@ -38,19 +41,26 @@ export class SqlAdminStore implements AdminStore {
   /** That the tables are there: asked once, and again if it failed. */
   #schema: Promise<void> | null = null;
   readonly #namespacesMax: number;
+  readonly #auditKeepMs: number;
   /** By workspace: until when it is taken to be full. */
   readonly #fullUntilMs = new Map<string, number>();
 
   constructor(
     link: SqlLink,
     environment: Environment,
-    { tablePrefix, mayMigrate = true, namespacesMax = Number.POSITIVE_INFINITY }: SqlAdminOptions = {},
+    {
+      tablePrefix,
+      mayMigrate = true,
+      namespacesMax = Number.POSITIVE_INFINITY,
+      auditKeepMs = Number.POSITIVE_INFINITY,
+    }: SqlAdminOptions = {},
   ) {
     this.#link = link;
     this.#environment = environment;
     this.#tables = adminTables(tablePrefix);
     this.#mayMigrate = mayMigrate;
     this.#namespacesMax = namespacesMax;
+    this.#auditKeepMs = auditKeepMs;
   }
 
   async changesSince(revision: number): Promise<Changes | null> {
@@ -203,16 +213,18 @@ export class SqlAdminStore implements AdminStore {
 
   async readAudit(
     workspaceId: string,
-    { limit, before }: { readonly limit: number; readonly before?: string },
+    { limit, before, sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER }: AuditQuestion,
   ): Promise<readonly AuditRecord[]> {
     await this.#ensureSchema();
     const end = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before);
     return this.#link.ask(async (run) => {
       const rows = await run(
-        `SELECT revision, entry FROM ${this.#tables.audit} WHERE workspace_id = ? AND revision < ?
+        `SELECT revision, entry FROM ${this.#tables.audit} WHERE workspace_id = ? AND revision < ? AND at_ms >= ? AND at_ms < ?
           ORDER BY revision DESC LIMIT ${Math.trunc(limit)}`,
         workspaceId,
         end,
+        sinceMs,
+        untilMs,
       );
       return rows.map((row) => ({ cursor: String(row["revision"]), ...JSON.parse(String(row["entry"])) }));
     });
@@ -239,7 +251,8 @@ export class SqlAdminStore implements AdminStore {
 
   async #change<T>(actor: Actor, work: (change: SqlChange) => Promise<T>): Promise<T> {
     await this.#ensureSchema();
-    return SqlChange.make(this.#link, this.#tables, { actor, atMs: this.#environment.clock.wallMs() }, work);
+    const begin = { actor, atMs: this.#environment.clock.wallMs(), auditKeepMs: this.#auditKeepMs };
+    return SqlChange.make(this.#link, this.#tables, begin, work);
   }
 
   #ensureSchema(): Promise<void> {

@@ -31,34 +31,45 @@ export interface Write<K extends Kind> {
 const TOMBSTONE_REVISIONS = 10_000;
 /** How often tombstones are looked for: they are few, and the search reads all records. */
 const PURGE_EVERY = 1_000;
+/** How often, and how many of, the oldest lines of the audit trail are looked at: it loses them faster than it can grow. */
+const AUDIT_PRUNE_EVERY = 10;
+const AUDIT_PRUNE_MAX = 500;
+
+export interface ChangeBegin {
+  readonly actor: Actor;
+  readonly atMs: number;
+  /** How old a line of the audit trail may be. */
+  readonly auditKeepMs: number;
+}
 
 export class SqlChange {
   readonly #run: RunSql;
   readonly #tables: AdminTables;
-  readonly #actor: Actor;
-  readonly atMs: number;
+  readonly #begin: ChangeBegin;
   #revision: number;
 
-  private constructor(run: RunSql, tables: AdminTables, begin: { actor: Actor; atMs: number; revision: number }) {
+  private constructor(run: RunSql, tables: AdminTables, begin: ChangeBegin, revision: number) {
     this.#run = run;
     this.#tables = tables;
-    this.#actor = begin.actor;
-    this.atMs = begin.atMs;
-    this.#revision = begin.revision;
+    this.#begin = begin;
+    this.#revision = revision;
   }
 
   static make<T>(
     link: SqlLink,
     tables: AdminTables,
-    { actor, atMs }: { readonly actor: Actor; readonly atMs: number },
+    begin: ChangeBegin,
     work: (change: SqlChange) => Promise<T>,
   ): Promise<T> {
     return link.transaction(async (run) => {
       const [row] = await run(`SELECT revision FROM ${tables.revision} WHERE id = 1${link.dialect.forUpdate}`);
       if (row === undefined) throw new AdminStoreAway(`${tables.revision} is empty`);
-      const change = new SqlChange(run, tables, { actor, atMs, revision: Number(row["revision"]) });
-      return work(change);
+      return work(new SqlChange(run, tables, begin, Number(row["revision"])));
     });
+  }
+
+  get atMs(): number {
+    return this.#begin.atMs;
   }
 
   async byId<K extends Kind>(kind: K, id: string): Promise<Records[K] | null> {
@@ -106,7 +117,7 @@ export class SqlChange {
     const entry: Omit<AuditRecord, "cursor"> = {
       atMs: this.atMs,
       workspaceId,
-      actor: this.#actor,
+      actor: this.#begin.actor,
       action,
       subject: after.id,
       before: shownIn(before),
@@ -115,7 +126,19 @@ export class SqlChange {
     const insert = `INSERT INTO ${audit} (revision, workspace_id, at_ms, entry) VALUES (?, ?, ?, ?)`;
     await this.#run(insert, this.#revision, workspaceId, this.atMs, asciiJson(entry));
     await this.#run(`UPDATE ${revision} SET revision = ? WHERE id = 1`, this.#revision);
+    if (this.#revision % AUDIT_PRUNE_EVERY === 0) await this.#pruneAudit();
     if (this.#revision % PURGE_EVERY === 0) await this.#purge(this.#revision - TOMBSTONE_REVISIONS);
+  }
+
+  /** By their number, which is their order: those before the first that is young enough, whatever clocks the others were made by. */
+  async #pruneAudit(): Promise<void> {
+    const { audit } = this.#tables;
+    const endMs = this.atMs - this.#begin.auditKeepMs;
+    if (!Number.isFinite(endMs)) return;
+    const rows = await this.#run(`SELECT revision, at_ms FROM ${audit} ORDER BY revision LIMIT ${AUDIT_PRUNE_MAX}`);
+    const kept = rows.findIndex((row) => Number(row["at_ms"]) >= endMs);
+    const last = kept === -1 ? rows.at(-1) : rows[kept - 1];
+    if (last !== undefined) await this.#run(`DELETE FROM ${audit} WHERE revision <= ?`, Number(last["revision"]));
   }
 
   async #purge(throughRevision: number): Promise<void> {

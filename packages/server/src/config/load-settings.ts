@@ -66,6 +66,7 @@ function settingsOf(read: Read): ServerSettings {
     },
     cellsMax: values.cells,
     namespacesMax: values.namespacesMax,
+    auditKeepMs: values.auditKeep,
   };
 }
 

@@ -293,6 +293,15 @@ export const SETTINGS = {
     initialText: "10000",
     hint: "such as 10000",
   }),
+  auditKeep: setting({
+    path: "audit.keep",
+    value: "<time>",
+    help: "how long changes stay in the audit trail; older ones are deleted as new ones are made",
+    rule: "whole milliseconds from 1d to 36500d",
+    read: wholeSpanWithin(DAY_MS, 36_500 * DAY_MS),
+    initialText: "400d",
+    hint: 'milliseconds, or a number with a unit: "90d"',
+  }),
   opsHost: setting({
     path: "ops.host",
     value: "<address>",

@@ -30,4 +30,6 @@ export interface ServerSettings {
   readonly cellsMax: number;
   /** Living namespaces of a workspace. */
   readonly namespacesMax: number;
+  /** How long changes stay in the audit trail. */
+  readonly auditKeepMs: number;
 }

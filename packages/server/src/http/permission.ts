@@ -11,6 +11,7 @@ export const ACTIONS = [
   "set_override",
   "read_override",
   "delete_override",
+  "read_audit",
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 

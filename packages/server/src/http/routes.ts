@@ -4,6 +4,7 @@
  * Validation, the OpenAPI document, the page that shows it, and the suites that walk all routes are made from it.
  */
 import type { TSchema } from "typebox";
+import { listChanges } from "./audit-route.ts";
 import type { Caller } from "./authentication.ts";
 import type { Answer } from "./call.ts";
 import { inspect } from "./inspect-route.ts";
@@ -162,5 +163,15 @@ export const ROUTES: readonly Route[] = [
     data: schemas.NamespaceData,
     problems: ["namespace_not_found", "namespace_name_taken"],
     handle: restoreNamespace,
+  },
+  {
+    operation: "ratelimit.listChanges",
+    summary: "List what was changed in the workspace, the newest first: who, what, before and after.",
+    action: "read_audit",
+    body: schemas.ListChangesBody,
+    data: schemas.ChangesData,
+    isList: true,
+    problems: ["namespace_not_found"],
+    handle: listChanges,
   },
 ];

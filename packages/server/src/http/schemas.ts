@@ -27,6 +27,7 @@ const text = (description: string, examples: string[]) =>
   });
 const integer = (minimum: number, maximum: number, description: string, examples: number[]) =>
   Type.Integer({ minimum, maximum, rule: `an integer from ${minimum} to ${maximum}`, description, examples });
+const moment = (description: string) => integer(0, Number.MAX_SAFE_INTEGER, description, [1_767_225_600_000]);
 const flag = (description: string) => Type.Boolean({ rule: "true or false", description });
 
 const namespace = text("The namespace: its name or its id.", ["email.outbound"]);
@@ -73,12 +74,15 @@ export const OverrideBody = Type.Object({ namespace, identifier: pattern }, stri
 export type OverrideBody = Type.Static<typeof OverrideBody>;
 
 const pageLimit = integer(1, PAGE_MAX, `How many to give at most; ${PAGE_DEFAULT} if not given.`, [PAGE_DEFAULT]);
+const CURSOR = {
+  rule: "the cursor of an earlier answer",
+  description: "Where to go on: the cursor of the answer before.",
+};
 const cursor = Type.String({
   minLength: 1,
   // Up to 4 bytes a character, 4 characters for 3 bytes, and an id.
   maxLength: 8 * TEXT_MAX,
-  rule: "the cursor of an earlier answer",
-  description: "Where to go on: the cursor of the answer before.",
+  ...CURSOR,
 });
 
 export const ListOverridesBody = Type.Object(
@@ -96,6 +100,19 @@ export const ListNamespacesBody = Type.Object(
   strict,
 );
 export type ListNamespacesBody = Type.Static<typeof ListNamespacesBody>;
+
+export const ListChangesBody = Type.Object(
+  {
+    namespace: Type.Optional(text("Changes of this namespace and its overrides alone: its name or its id.", ["api"])),
+    actor: Type.Optional(text("Changes by this one alone: `key:key_…`, `cli:<user>` or `server`.", ["cli:root"])),
+    since: Type.Optional(moment("Changes from this moment on, in Unix milliseconds.")),
+    until: Type.Optional(moment("Changes before this moment, in Unix milliseconds.")),
+    limit: Type.Optional(pageLimit),
+    cursor: Type.Optional(Type.String({ pattern: "^\\d{1,16}$", ...CURSOR })),
+  },
+  strict,
+);
+export type ListChangesBody = Type.Static<typeof ListChangesBody>;
 
 export const CreateNamespaceBody = Type.Object(
   { name: text("The name of the namespace.", ["email.outbound"]), shadow: Type.Optional(shadow) },
@@ -220,6 +237,22 @@ export const NamespaceData = Type.Object({
   deletedAt: Type.Optional(Type.Integer()),
 });
 export type NamespaceData = Type.Static<typeof NamespaceData>;
+const Recorded = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]);
+
+export const ChangeData = Type.Object({
+  revision: Type.Integer({ description: "The number of the change: later ones have higher ones." }),
+  at: Type.Integer({ description: "Unix milliseconds." }),
+  actor: Type.String({
+    description: "Who: `key:key_…` of a request, `cli:<user>` of a command, `server` of a first start.",
+  }),
+  action: Type.String({ description: "What, such as `override.set`, `namespace.delete`, `key.create`." }),
+  subject: Type.String({ description: "The id of what was changed." }),
+  before: Recorded,
+  after: Recorded,
+});
+export type ChangeData = Type.Static<typeof ChangeData>;
+export const ChangesData = Type.Array(ChangeData);
+
 export const NamespacesData = Type.Array(NamespaceData);
 
 const Meta = Type.Object({ requestId: Type.String() });

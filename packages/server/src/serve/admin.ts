@@ -20,8 +20,9 @@ export class Admin {
 
   /** Opens no connection yet. */
   static async open(settings: ServerSettings, log: Log): Promise<Admin> {
-    const { sqlUrl, sqlTls, dataDir, rootKey, namespacesMax } = settings;
-    return new Admin(await openAdminStore({ sqlUrl, dataDir, tls: sqlTls }, SYSTEM, { namespacesMax }), rootKey, log);
+    const { sqlUrl, sqlTls, dataDir, rootKey, namespacesMax, auditKeepMs } = settings;
+    const place = { sqlUrl, dataDir, tls: sqlTls };
+    return new Admin(await openAdminStore(place, SYSTEM, { namespacesMax, auditKeepMs }), rootKey, log);
   }
 
   private constructor(store: AdminStore, rootKey: string | null, log: Log) {
