@@ -1,6 +1,8 @@
 /** `npm run bench`: every contender in every case, then Markdown on standard output. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { HEADING } from "./endurance/page.ts";
 import { FlagError, type Flags, parseFlags, usage } from "./flags.ts";
+import { sectionOf, withSection } from "./page-section.ts";
 import { report } from "./report.ts";
 import { run } from "./run.ts";
 
@@ -24,7 +26,8 @@ if (flags.isHelp) {
   const page = report(figures, flags, new Date());
   process.stdout.write(flags.isJson ? `${JSON.stringify(figures, null, 2)}\n` : page);
   if (flags.isWritten) {
-    await mkdir(new URL(".", PAGE), { recursive: true });
-    await writeFile(PAGE, page);
+    // The last section is made by bench-endurance.
+    const endurance = sectionOf(await readFile(PAGE, "utf8"), HEADING);
+    await writeFile(PAGE, endurance === "" ? page : withSection(page, HEADING, endurance));
   }
 }
