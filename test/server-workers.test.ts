@@ -21,9 +21,14 @@ afterAll(async () => {
 
 /** On a connection of its own: the parent deals them out in turn. */
 function ask(body: object): Promise<Answer["body"]> {
+  return post("limit", { ...KEY, ...body });
+}
+
+function post(operation: string, body: object): Promise<Answer["body"]> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${server.key}`, "content-type": "application/json" };
-    const asked = request(`${server.url}/v2/ratelimit.limit`, { method: "POST", headers, agent: false }, (response) => {
+    const url = `${server.url}/v2/ratelimit.${operation}`;
+    const asked = request(url, { method: "POST", headers, agent: false }, (response) => {
       let text = "";
       response.on("data", (chunk: Buffer) => {
         text += chunk.toString();
@@ -33,7 +38,7 @@ function ask(body: object): Promise<Answer["body"]> {
       );
     });
     asked.on("error", reject);
-    asked.end(JSON.stringify({ ...KEY, ...body }));
+    asked.end(JSON.stringify(body));
   });
 }
 
@@ -55,6 +60,20 @@ describe("sluice serve --workers 2", () => {
       status: 200,
       body: { ready: true, layers: { region: { status: "ok" } } },
     });
+  });
+
+  test("ranks identifiers by what all workers counted, and says so when one is silent", async () => {
+    const top = () => post("topIdentifiers", { namespace: "api" });
+    const user = { identifier: "user_1", atLeast: 10, atMost: 10 };
+    const told = { total: 10, errorMax: 0, complete: true, identifiers: [user], othersAtMost: 0 };
+    expect(await Promise.all([top(), top(), top()])).toMatchObject([told, told, told]);
+    const pid = workerPids().get(1)!;
+    process.kill(pid, "SIGSTOP");
+    // One of two connections is the other worker's.
+    const both = [top(), top()];
+    const first = await Promise.any(both).finally(() => process.kill(pid, "SIGCONT"));
+    expect(first).toMatchObject({ complete: false });
+    await Promise.all(both);
   });
 
   test("is not ready while one of them does not answer", async () => {

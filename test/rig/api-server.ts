@@ -10,6 +10,7 @@ import { MemoryDirectory } from "../../packages/server/src/admin/memory-director
 import { openAdminStore } from "../../packages/server/src/admin/open-admin-store.ts";
 import type { SqlAdminOptions } from "../../packages/server/src/admin/sql-admin-store.ts";
 import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
+import { HitterDesk } from "../../packages/server/src/hitters/hitter-desk.ts";
 import type { ApiSettings } from "../../packages/server/src/http/api.ts";
 import { createApi } from "../../packages/server/src/http/app.ts";
 import { RequestLog, type RequestLogSettings } from "../../packages/server/src/http/request-log.ts";
@@ -17,7 +18,7 @@ import { Tally } from "../../packages/server/src/metrics/tally.ts";
 import { Drain } from "../../packages/server/src/serve/drain.ts";
 import { listen } from "../../packages/server/src/serve/listening.ts";
 import type { Log } from "../../packages/server/src/serve/log.ts";
-import { SYSTEM } from "../../packages/server/src/system.ts";
+import { SYSTEM, steadyMs } from "../../packages/server/src/system.ts";
 
 export const ROOT = "a-root-key-for-tests";
 
@@ -69,6 +70,7 @@ export async function startApi(
   limiterOptions: LimiterOptions = {},
   storeOptions: SqlAdminOptions = {},
   requestLog: Partial<RequestLogSettings> = {},
+  hittersNamespacesMax = 64,
 ): Promise<ApiServer> {
   const dataDir = mkdtempSync(join(tmpdir(), "sluice-api-"));
   const store = await openAdminStore({ sqlUrl: null, dataDir }, SYSTEM, storeOptions);
@@ -86,6 +88,8 @@ export async function startApi(
   const app = createApi({
     limiter,
     tally: new Tally(),
+    hitters:
+      hittersNamespacesMax === 0 ? null : new HitterDesk({ namespacesMax: hittersNamespacesMax, nowMs: steadyMs }),
     directory,
     store,
     log,

@@ -9,6 +9,13 @@ export interface Environment {
   readonly random: Random;
 }
 
+const STARTED_MS = performance.timeOrigin;
+
+/** Unix time as of the start of this process, and the monotonic clock since: it never goes back, and processes of a machine agree. */
+export function steadyMs(): number {
+  return STARTED_MS + performance.now();
+}
+
 const word = new Uint32Array(1);
 
 export const SYSTEM: Environment = {

@@ -13,6 +13,7 @@ import { benchCommand } from "./bench.ts";
 import { configCommand } from "./config.ts";
 import type { Console } from "./console.ts";
 import { EXIT } from "./exit-codes.ts";
+import { hittersCommand } from "./hitters.ts";
 import { keysCommand } from "./keys.ts";
 import { inspectCommand, limitCommand } from "./limit.ts";
 import { migrateCommand } from "./migrate.ts";
@@ -37,6 +38,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     limitCommand(console, exit),
     inspectCommand(console),
     benchCommand(console, exit),
+    hittersCommand(console),
     overridesCommand(console),
     namespacesCommand(console),
     keysCommand(console),

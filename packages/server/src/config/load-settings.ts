@@ -67,6 +67,7 @@ function settingsOf(read: Read): ServerSettings {
     cellsMax: values.cells,
     namespacesMax: values.namespacesMax,
     auditKeepMs: values.auditKeep,
+    hittersNamespacesMax: values.hittersNamespaces,
   };
 }
 

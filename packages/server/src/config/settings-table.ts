@@ -302,6 +302,15 @@ export const SETTINGS = {
     initialText: "400d",
     hint: 'milliseconds, or a number with a unit: "90d"',
   }),
+  hittersNamespaces: setting({
+    path: "hitters.namespaces",
+    value: "<n>",
+    help: "namespaces whose top identifiers a worker keeps, in about 100 KiB each; 0 keeps none",
+    rule: "an integer from 0 to 10000",
+    read: integerWithin(0, 10_000),
+    initialText: "64",
+    hint: "such as 64",
+  }),
   opsHost: setting({
     path: "ops.host",
     value: "<address>",

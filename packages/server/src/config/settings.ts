@@ -32,4 +32,6 @@ export interface ServerSettings {
   readonly namespacesMax: number;
   /** How long changes stay in the audit trail. */
   readonly auditKeepMs: number;
+  /** Namespaces whose top identifiers are kept; 0: of none. */
+  readonly hittersNamespacesMax: number;
 }

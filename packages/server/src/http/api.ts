@@ -2,6 +2,7 @@
 import type { Limiter } from "sluice";
 import type { AdminStore } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
+import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { Log } from "../serve/log.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -15,6 +16,8 @@ export interface ApiParts {
   readonly requestLog: RequestLog | null;
   /** Told of every decision and answer. */
   readonly tally: Tally;
+  /** Told of every decision; null where nobody is to be ranked. */
+  readonly hitters: HitterDesk | null;
   readonly settings: ApiSettings;
   readonly wallMs: () => number;
 }

@@ -8,6 +8,7 @@
  */
 import type { BatchDecision, Decision, Limiter, LimitRequest } from "sluice";
 import type { NamespaceRecord, OverrideRecord } from "../admin/records.ts";
+import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, actorOf, checkWellFormed } from "./call.ts";
@@ -20,7 +21,7 @@ import type { LimitBody, LimitData, MultiLimitBody, MultiLimitData } from "./sch
 interface Asked {
   readonly body: LimitBody;
   readonly namespace: NamespaceRecord;
-  readonly request: LimitRequest & { readonly duration: number };
+  readonly request: LimitRequest & { readonly duration: number; readonly cost: number };
   readonly override: OverrideRecord | undefined;
   readonly isShadow: boolean;
 }
@@ -29,6 +30,7 @@ interface Asked {
 export interface LimitParts extends AdminParts {
   readonly limiter: Limiter;
   readonly tally: Tally;
+  readonly hitters: HitterDesk | null;
 }
 
 export function limit(parts: LimitParts, caller: Caller, body: LimitBody): Answer | Promise<Answer> {
@@ -46,10 +48,23 @@ function limitIn(parts: LimitParts, namespace: NamespaceRecord, body: LimitBody)
     : limitAnswer(parts, asked, decision);
 }
 
-function limitAnswer({ tally }: LimitParts, asked: Asked, decision: Decision): Answer {
+interface Seen {
+  readonly isShadowed: boolean;
+  /** On the clock of those who rank. */
+  readonly nowMs: number;
+}
+
+/** Counts one check where somebody may look. */
+function note({ tally, hitters }: LimitParts, asked: Asked, decision: Decision, seen: Seen): void {
+  const { namespace, request } = asked;
+  tally.decided(namespace, decision, seen.isShadowed);
+  hitters?.decided(namespace.id, request, decision, seen.nowMs);
+}
+
+function limitAnswer(parts: LimitParts, asked: Asked, decision: Decision): Answer {
   const { success, limit: max, remaining, reset } = decision;
   const isShadowed = asked.isShadow && !success;
-  tally.decided(asked.namespace, decision, isShadowed);
+  note(parts, asked, decision, { isShadowed, nowMs: parts.hitters?.nowMs() ?? 0 });
   const data: LimitData = { success: success || isShadowed, limit: max, remaining, reset };
   if (asked.override !== undefined) data.overrideId = asked.override.id;
   if (isShadowed) data.shadowed = true;
@@ -129,15 +144,16 @@ async function uncounted({ limiter }: LimitParts, request: LimitRequest): Promis
 }
 
 function batchAnswer(
-  { tally }: LimitParts,
+  parts: LimitParts,
   asked: readonly Asked[],
   { success: passed, decisions }: BatchDecision,
 ): Answer {
+  const nowMs = parts.hitters?.nowMs() ?? 0;
   const items = asked.map((one, at) => {
     const decision = decisions[at]!;
     const { success, limit: max, remaining, reset } = decision;
     const isShadowed = one.isShadow && !success;
-    tally.decided(one.namespace, decision, isShadowed);
+    note(parts, one, decision, { isShadowed, nowMs });
     const item: MultiLimitData["limits"][number] = {
       namespace: one.body.namespace,
       identifier: one.body.identifier,

@@ -20,6 +20,7 @@ export const PROBLEMS = {
   route_not_found: { status: 404, title: "Not Found", type: "application/route_not_found" },
   namespace_not_found: { status: 404, title: "Not Found", type: "data/ratelimit_namespace_not_found" },
   override_not_found: { status: 404, title: "Not Found", type: "data/ratelimit_override_not_found" },
+  hitters_off: { status: 404, title: "Not Found", type: "application/hitters_off" },
   method_not_allowed: { status: 405, title: "Method Not Allowed", type: "application/method_not_allowed" },
   request_timeout: { status: 408, title: "Request Timeout", type: "application/request_timeout" },
   namespace_name_taken: { status: 409, title: "Conflict", type: "data/ratelimit_namespace_name_taken" },

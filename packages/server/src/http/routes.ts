@@ -21,6 +21,7 @@ import { deleteOverride, getOverride, listOverrides, setOverride } from "./overr
 import type { Action } from "./permission.ts";
 import type { ProblemKind } from "./problem.ts";
 import * as schemas from "./schemas.ts";
+import { topIdentifiers } from "./top-identifiers-route.ts";
 
 export type RouteParts = LimitParts & NamespaceParts;
 
@@ -73,6 +74,17 @@ export const ROUTES: readonly Route[] = [
     data: schemas.InspectData,
     problems: ["namespace_not_found"],
     handle: inspect,
+  },
+  {
+    ...one,
+    operation: "ratelimit.topIdentifiers",
+    summary:
+      "List who used a namespace most, or was denied most, over the last five minutes, with bounds of each count.",
+    action: "read_namespace",
+    body: schemas.TopIdentifiersBody,
+    data: schemas.TopIdentifiersData,
+    problems: ["namespace_not_found", "hitters_off"],
+    handle: topIdentifiers,
   },
   {
     ...one,

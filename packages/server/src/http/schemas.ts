@@ -4,6 +4,7 @@
  * Every field carries a `rule`: the text of the error that a wrong value gets.
  */
 import { type TSchema, Type } from "typebox";
+import { HIT_BY, type HitBy } from "../hitters/hitters.ts";
 
 /** 2^40, the library's largest limit and cost. */
 const COUNT_MAX = 2 ** 40;
@@ -41,6 +42,7 @@ const overrideLimit = integer(0, COUNT_MAX, "How much cost fits in one window; 0
 const duration = integer(DURATION_MIN_MS, DURATION_MAX_MS, "The window in milliseconds: 1 s to 30 d.", [60_000]);
 const cost = integer(0, COUNT_MAX, "What this request costs; 0 asks and takes nothing. 1 if not given.", [1]);
 const shadow = flag("Count and report, and never deny.");
+const pageLimit = integer(1, PAGE_MAX, `How many to give at most; ${PAGE_DEFAULT} if not given.`, [PAGE_DEFAULT]);
 
 export const LimitBody = Type.Object({ namespace, identifier, limit, duration, cost: Type.Optional(cost) }, strict);
 export type LimitBody = Type.Static<typeof LimitBody>;
@@ -64,6 +66,23 @@ export const InspectBody = Type.Object(
 );
 export type InspectBody = Type.Static<typeof InspectBody>;
 
+export const TopIdentifiersBody = Type.Object(
+  {
+    namespace,
+    by: Type.Optional(
+      Type.Unsafe<HitBy>({
+        type: "string",
+        enum: HIT_BY,
+        rule: HIT_BY.map((one) => JSON.stringify(one)).join(" or "),
+        description: "`use`: accepted cost, if not given. `denials`: checks that were denied or would have been.",
+      }),
+    ),
+    limit: Type.Optional(pageLimit),
+  },
+  strict,
+);
+export type TopIdentifiersBody = Type.Static<typeof TopIdentifiersBody>;
+
 export const SetOverrideBody = Type.Object(
   { namespace, identifier: pattern, limit: overrideLimit, duration, shadow: Type.Optional(shadow) },
   strict,
@@ -73,7 +92,6 @@ export type SetOverrideBody = Type.Static<typeof SetOverrideBody>;
 export const OverrideBody = Type.Object({ namespace, identifier: pattern }, strict);
 export type OverrideBody = Type.Static<typeof OverrideBody>;
 
-const pageLimit = integer(1, PAGE_MAX, `How many to give at most; ${PAGE_DEFAULT} if not given.`, [PAGE_DEFAULT]);
 const CURSOR = {
   rule: "the cursor of an earlier answer",
   description: "Where to go on: the cursor of the answer before.",
@@ -216,6 +234,30 @@ export const InspectData = Type.Object({
   }),
 });
 export type InspectData = Type.Static<typeof InspectData>;
+
+export const TopIdentifiersData = Type.Object({
+  namespaceId: Type.String(),
+  by: Type.Unsafe<HitBy>({ type: "string", enum: HIT_BY }),
+  from: Type.Integer({ description: "Unix milliseconds: what came since is counted, by the server that was asked." }),
+  total: Type.Integer({ description: "All that was counted, of every identifier." }),
+  errorMax: Type.Integer({
+    description: "No count is off by more than this, which is a hundredth of the total or less.",
+  }),
+  complete: Type.Boolean({
+    description:
+      "Whether all of that time is counted; else more namespaces are at work than are watched, or a worker is silent.",
+  }),
+  identifiers: Type.Array(
+    Type.Object({
+      identifier: Type.String(),
+      atLeast: Type.Integer({ description: "The true count is this or more," }),
+      atMost: Type.Integer({ description: "and this or less." }),
+    }),
+    { description: "The heaviest first." },
+  ),
+  othersAtMost: Type.Integer({ description: "No identifier that is not listed has more than this." }),
+});
+export type TopIdentifiersData = Type.Static<typeof TopIdentifiersData>;
 
 export const OverrideIdData = Type.Object({ overrideId: Type.String() });
 export const OverrideData = Type.Object({

@@ -48,6 +48,11 @@ export interface TallyReading {
 
 type Counts = { -readonly [Name in keyof NamespaceCount]: NamespaceCount[Name] };
 
+/** Whether its cost was counted. An item that fits in a batch that failed was not. */
+export function isAccepted({ success, reason }: Decision): boolean {
+  return success && reason !== "batch";
+}
+
 export class Tally {
   /** By success, reason and source. */
   readonly #decisions = new Float64Array(2 * REASONS.length * 2);
@@ -58,9 +63,9 @@ export class Tally {
   #seconds = 0;
 
   /** One check: an item of a batch is one. */
-  decided(namespace: NamespaceRecord, { success, reason, source }: Decision, isShadowed: boolean): void {
-    // An item that fits in a batch that failed was not counted.
-    const isAllowed = success && reason !== "batch";
+  decided(namespace: NamespaceRecord, decision: Decision, isShadowed: boolean): void {
+    const { reason, source } = decision;
+    const isAllowed = isAccepted(decision);
     const at = (isAllowed ? 0 : 1) + 2 * (source === "local" ? 0 : 1) + 4 * REASONS.indexOf(reason);
     this.#decisions[at] = this.#decisions[at]! + 1;
     const counts = this.#namespaces.get(namespace.id) ?? this.#countsOf(namespace);

@@ -9,6 +9,7 @@ import { createServer } from "node:net";
 import { originHost } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
 import type { Failure } from "../failure.ts";
+import { type HittersQuestion, type HittersReading, mergedReading } from "../hitters/hitters.ts";
 import type { Reading } from "../metrics/reading.ts";
 import { Admin } from "./admin.ts";
 import { listen } from "./listening.ts";
@@ -95,6 +96,7 @@ class ParentProcess implements Service {
     const worker = cluster.fork();
     if (this.#settings.redisUrl === null) this.#host.serve(worker);
     const link = new WorkerLink(worker, number, { ...this.#settings, port: this.port });
+    link.onAskHitters((question) => this.#hitters(question));
     const bornMs = performance.now();
     this.#workers.set(number, link);
     link.listening.then(
@@ -106,6 +108,12 @@ class ParentProcess implements Service {
       if (this.#stopping === undefined) this.#replace(number, performance.now() - bornMs < LIVED_MS ? deaths : 0);
     });
     return link;
+  }
+
+  /** Of those that are given connections. */
+  async #hitters(question: HittersQuestion): Promise<HittersReading> {
+    const listening = [...this.#workers.values()].filter((worker) => worker.isListening);
+    return mergedReading(await Promise.all(listening.map((worker) => worker.hitters(question))));
   }
 
   #replace(number: number, deaths: number): void {

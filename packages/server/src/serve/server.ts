@@ -6,11 +6,13 @@
 import type { Server as HttpServer } from "node:http";
 import { Limiter } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
+import { HitterDesk, type HitterDeskOptions } from "../hitters/hitter-desk.ts";
+import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
 import { createApi } from "../http/app.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { Gauge } from "../metrics/reading.ts";
 import { Tally } from "../metrics/tally.ts";
-import { SYSTEM } from "../system.ts";
+import { SYSTEM, steadyMs } from "../system.ts";
 import { Admin } from "./admin.ts";
 import { Drain } from "./drain.ts";
 import { eventLog } from "./event-log.ts";
@@ -23,12 +25,19 @@ import { countersOf, originOf } from "./stores.ts";
 export interface Server extends Service {
   /** Reads the admin store now; a store that is away is no failure. */
   refresh(): Promise<void>;
+  /** What this process knows of who hits a namespace; null where nobody is ranked. */
+  hitters(question: HittersQuestion): HittersReading | null;
 }
 
 /** A database that does not answer must not hold a server that has nothing more to tell it. */
 const ADMIN_CLOSE_MS = 1_000;
 
-export async function startServer(settings: ServerSettings, log: Log): Promise<Server> {
+/** @param askAll how to ask all workers of a server, for one of them. */
+export async function startServer(
+  settings: ServerSettings,
+  log: Log,
+  askAll?: HitterDeskOptions["askAll"],
+): Promise<Server> {
   const { region, cellsMax, shutdownTimeoutMs, host, port } = settings;
   const halfMs = shutdownTimeoutMs / 2;
   const admin = await Admin.open(settings, log);
@@ -36,9 +45,12 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
   const limiter = new Limiter({ region, cellsMax, origin, global, closeTimeoutMs: halfMs, onEvent: eventLog(log) });
   const { store, directory } = admin;
   const tally = new Tally();
+  const { hittersNamespacesMax: namespacesMax } = settings;
+  const hitters = namespacesMax === 0 ? null : new HitterDesk({ namespacesMax, nowMs: steadyMs, askAll });
   const api = createApi({
     limiter,
     tally,
+    hitters,
     directory,
     store,
     log,
@@ -66,6 +78,7 @@ export async function startServer(settings: ServerSettings, log: Log): Promise<S
     return {
       port: await listen(api, { host, port }),
       refresh,
+      hitters: (question) => hitters?.own(question) ?? null,
       ensureRootKey: async () => {
         const key = await admin.ensureRootKey();
         await refresh();

@@ -2,6 +2,7 @@
 import type { Worker } from "node:cluster";
 import type { ServerSettings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
+import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
 import type { Reading } from "../metrics/reading.ts";
 import type { Readiness } from "./readiness.ts";
 import type { StopReport } from "./service.ts";
@@ -13,6 +14,7 @@ export class WorkerLink {
   readonly #worker: Worker;
   readonly #waiting = new Set<(message: FromWorker | null) => void>();
   #isListening = false;
+  #asks = 0;
   /** The port it listens on; rejects if it cannot. */
   readonly listening: Promise<number>;
   /** Its report when it has ended, however that was. */
@@ -68,6 +70,25 @@ export class WorkerLink {
     return (await answer)?.reading ?? null;
   }
 
+  /** Null if it does not answer. */
+  async hitters(question: HittersQuestion): Promise<HittersReading | null> {
+    const ask = ++this.#asks;
+    const answer = this.#hear("hitters", ANSWER_WITHIN_MS, (message) => message.ask === ask);
+    this.#tell({ kind: "hitters", ask, question });
+    return (await answer)?.reading ?? null;
+  }
+
+  /** Calls back whenever the worker asks what all of them know, and tells it the answer. */
+  onAskHitters(answer: (question: HittersQuestion) => Promise<HittersReading>): void {
+    this.#worker.on("message", (raw) => {
+      const message = messageOf<FromWorker>(raw);
+      if (message?.kind !== "ask-hitters") return;
+      void answer(message.question).then((reading) => {
+        this.#tell({ kind: "all-hitters", ask: message.ask, reading });
+      });
+    });
+  }
+
   /** Resolves when it has read the admin store, or does not answer. */
   async refresh(): Promise<void> {
     const answer = this.#hear("refreshed", ANSWER_WITHIN_MS);
@@ -98,17 +119,20 @@ export class WorkerLink {
     }
   }
 
-  /** The next message of that kind; null if the worker ends, or the time is over. */
+  /** The next message of that kind that is meant; null if the worker ends, or the time is over. */
   #hear<Kind extends FromWorker["kind"]>(
     kind: Kind,
     withinMs: number | null,
+    isMeant: (message: Extract<FromWorker, { kind: Kind }>) => boolean = () => true,
   ): Promise<Extract<FromWorker, { kind: Kind }> | null> {
     return new Promise((resolve) => {
       const settle = (message: FromWorker | null) => {
         if (message !== null && message.kind !== kind) return;
+        const heard = message as Extract<FromWorker, { kind: Kind }> | null;
+        if (heard !== null && !isMeant(heard)) return;
         clearTimeout(timer);
         this.#waiting.delete(settle);
-        resolve(message as Extract<FromWorker, { kind: Kind }> | null);
+        resolve(heard);
       };
       const timer = withinMs === null ? undefined : setTimeout(() => settle(null), withinMs);
       this.#waiting.add(settle);

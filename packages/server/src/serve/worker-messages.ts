@@ -1,5 +1,6 @@
 /** What a parent and its workers tell each other, beside the counts (sluice's own originHost) on the same channel. */
 import type { ServerSettings } from "../config/settings.ts";
+import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
 import type { Reading } from "../metrics/reading.ts";
 import type { Readiness } from "./readiness.ts";
 import type { StopReport } from "./service.ts";
@@ -15,6 +16,9 @@ export type FromWorker =
   | { readonly kind: "readiness"; readonly readiness: Readiness }
   | { readonly kind: "reading"; readonly reading: Reading }
   | { readonly kind: "refreshed" }
+  /** Somebody asks it who hits a namespace: what do all workers know? */
+  | { readonly kind: "ask-hitters"; readonly ask: number; readonly question: HittersQuestion }
+  | { readonly kind: "hitters"; readonly ask: number; readonly reading: HittersReading | null }
   | { readonly kind: "stopped"; readonly report: StopReport };
 
 export type FromParent =
@@ -23,6 +27,9 @@ export type FromParent =
   | { readonly kind: "reading" }
   /** The admin store has news: read it now. */
   | { readonly kind: "refresh" }
+  | { readonly kind: "hitters"; readonly ask: number; readonly question: HittersQuestion }
+  /** The answer to `ask-hitters`. */
+  | { readonly kind: "all-hitters"; readonly ask: number; readonly reading: HittersReading }
   | { readonly kind: "stop" };
 
 export function marked(message: FromWorker | FromParent): object {

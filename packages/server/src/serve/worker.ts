@@ -5,6 +5,7 @@
  * It ends with its parent, at once (node:cluster sees to that): without one nobody would replace it, stop it or know of it.
  */
 import { Failure } from "../failure.ts";
+import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
 import { createLog, type Log } from "./log.ts";
 import { type Server, startServer } from "./server.ts";
 import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
@@ -26,7 +27,7 @@ async function work(parent: Parent): Promise<number> {
   const log = createLog(told.settings.logLevel, { worker: told.number });
   let server: Server;
   try {
-    server = await startServer(told.settings, log);
+    server = await startServer(told.settings, log, (question) => parent.askHitters(question));
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     await parent.tellLast({ kind: "failed", message: error.message, hint: error.hint });
@@ -44,6 +45,7 @@ async function obey(parent: Parent, server: Server, log: Log): Promise<number> {
     await server.refresh();
     parent.tell({ kind: "refreshed" });
   });
+  parent.onHitters((question) => server.hitters(question));
   parent.tell({ kind: "listening", port: server.port });
   await parent.stop;
   const report = await server.stop();
@@ -55,6 +57,10 @@ async function obey(parent: Parent, server: Server, log: Log): Promise<number> {
 class Parent {
   readonly #channel: NodeJS.Process;
   readonly #answers = new Map<FromParent["kind"], () => Promise<void>>();
+  /** Questions that the parent has not answered yet, by number. */
+  readonly #asked = new Map<number, (reading: HittersReading) => void>();
+  #asks = 0;
+  #hitters: (question: HittersQuestion) => HittersReading | null = () => null;
   readonly settings: Promise<Extract<FromParent, { kind: "settings" }>>;
   /** Resolves when it is time to stop. */
   readonly stop: Promise<void>;
@@ -70,6 +76,13 @@ class Parent {
         const message = messageOf<FromParent>(raw);
         if (message?.kind === "settings") settle(message);
         if (message?.kind === "stop") resolve();
+        if (message?.kind === "hitters") {
+          this.tell({ kind: "hitters", ask: message.ask, reading: this.#hitters(message.question) });
+        }
+        if (message?.kind === "all-hitters") {
+          this.#asked.get(message.ask)?.(message.reading);
+          this.#asked.delete(message.ask);
+        }
         if (message !== undefined) void this.#answers.get(message.kind)?.();
       });
       channel.on("SIGTERM", resolve);
@@ -80,6 +93,19 @@ class Parent {
 
   onAsk(kind: "readiness" | "reading" | "refresh", answer: () => Promise<void>): void {
     this.#answers.set(kind, answer);
+  }
+
+  onHitters(answer: (question: HittersQuestion) => HittersReading | null): void {
+    this.#hitters = answer;
+  }
+
+  /** The parent answers also where workers do not; and without a parent there is no worker. */
+  askHitters(question: HittersQuestion): Promise<HittersReading> {
+    const ask = ++this.#asks;
+    return new Promise((resolve) => {
+      this.#asked.set(ask, resolve);
+      this.tell({ kind: "ask-hitters", ask, question });
+    });
   }
 
   tell(message: FromWorker): void {

@@ -1,0 +1,47 @@
+/** Where the API tells of decisions, and asks who hits a namespace most: in this process, or in all workers of a server. */
+import type { Decision } from "sluice";
+import { isAccepted } from "../metrics/tally.ts";
+import { COUNTERS, Hitters, type HittersQuestion, type HittersReading } from "./hitters.ts";
+
+export interface HitterDeskOptions {
+  readonly namespacesMax: number;
+  /** A clock that does not go back, and that all workers of a server share. */
+  readonly nowMs: () => number;
+  /** Asks all processes of the server; left out where this is the only one. */
+  readonly askAll?: ((question: HittersQuestion) => Promise<HittersReading>) | undefined;
+}
+
+export interface Hit {
+  readonly identifier: string;
+  readonly cost: number;
+}
+
+export class HitterDesk {
+  readonly #hitters: Hitters;
+  readonly #options: HitterDeskOptions;
+
+  constructor(options: HitterDeskOptions) {
+    this.#options = options;
+    this.#hitters = new Hitters({ namespacesMax: options.namespacesMax, counters: COUNTERS }, options.nowMs());
+  }
+
+  /** For `decided`: reading a clock costs as much as the rest, and the items of a batch can share it. */
+  nowMs(): number {
+    return this.#options.nowMs();
+  }
+
+  decided(namespaceId: string, { identifier, cost }: Hit, decision: Decision, nowMs: number): void {
+    if (isAccepted(decision)) this.#hitters.used(namespaceId, identifier, cost, nowMs);
+    else this.#hitters.denied(namespaceId, identifier, nowMs);
+  }
+
+  /** What this process knows. */
+  own(question: HittersQuestion): HittersReading {
+    return this.#hitters.read(question, this.#options.nowMs());
+  }
+
+  /** What the server knows. */
+  async ask(question: HittersQuestion): Promise<HittersReading> {
+    return this.#options.askAll === undefined ? this.own(question) : this.#options.askAll(question);
+  }
+}

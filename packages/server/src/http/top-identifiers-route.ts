@@ -1,0 +1,32 @@
+/** `topIdentifiers`: who used a namespace most, or was denied most, over the last minutes. */
+import { firstOf } from "../hitters/ranking.ts";
+import type { Caller } from "./authentication.ts";
+import { type Answer, namespaceFor } from "./call.ts";
+import type { LimitParts } from "./limit-routes.ts";
+import type { NamespaceParts } from "./namespace-routes.ts";
+import { Problem } from "./problem.ts";
+import { PAGE_DEFAULT, type TopIdentifiersBody, type TopIdentifiersData } from "./schemas.ts";
+
+export async function topIdentifiers(
+  { directory, hitters, wallMs }: LimitParts & NamespaceParts,
+  caller: Caller,
+  { namespace: idOrName, by = "use", limit = PAGE_DEFAULT }: TopIdentifiersBody,
+): Promise<Answer> {
+  const { id } = namespaceFor(directory, caller, idOrName, "read_namespace");
+  if (hitters === null) {
+    throw new Problem("hitters_off", "This server ranks no identifiers: its setting hitters.namespaces is 0.");
+  }
+  const { spanMs, isWhole, ranking } = await hitters.ask({ namespaceId: id, by });
+  const first = firstOf(ranking, limit);
+  const data: TopIdentifiersData = {
+    namespaceId: id,
+    by,
+    from: Math.round(wallMs() - spanMs),
+    total: ranking.total,
+    errorMax: ranking.absentAtMost,
+    complete: isWhole,
+    identifiers: first.entries.map(({ name, atLeast, atMost }) => ({ identifier: name, atLeast, atMost })),
+    othersAtMost: first.absentAtMost,
+  };
+  return { data };
+}
