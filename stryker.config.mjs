@@ -9,7 +9,7 @@ const source = `packages/sluice/src/${folder}`;
 
 export default {
   testRunner: "sluice",
-  plugins: ["./scripts/mutation/runner.mjs"],
+  plugins: ["./scripts/mutation/runner.mjs", "./scripts/mutation/survivors.mjs"],
   mutate: [
     `${source}/**/*.ts`,
     `!${source}/**/*.test.ts`,
@@ -23,8 +23,10 @@ export default {
   incremental: true,
   incrementalFile: `node_modules/.cache/mutants-${folder}.json`,
   tempDirName: ".stryker-tmp",
-  reporters: ["json", "progress-append-only"],
+  reporters: ["json", "progress-append-only", "survivors"],
   jsonReporter: { fileName: `node_modules/.cache/mutation-${folder}.json` },
-  timeoutMS: 60_000,
+  // The runner ends what is endless itself, by the processor's time (scripts/mutation/watchdog.mjs): a busy machine kills no mutant.
+  timeoutMS: 3_600_000,
+  dryRunTimeoutMinutes: 60,
   ignorePatterns: ["biome.json", "**/*.md", "bench", "docs", "examples", "packages/*/dist", "packages/server"],
 };

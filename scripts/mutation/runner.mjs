@@ -12,17 +12,21 @@ import { pathToFileURL } from "node:url";
 import { commonTokens, declareClassPlugin, PluginKind, tokens } from "@stryker-mutator/api/plugin";
 import { DryRunStatus, MutantRunStatus, TestStatus } from "@stryker-mutator/api/test-runner";
 import { rolldown } from "rolldown";
-import { ownOnly, suitesOf } from "./suites.mjs";
+import { isFor, suitesOf } from "./suites.mjs";
+import { usedMs, Watchdog } from "./watchdog.mjs";
 
 /** @typedef {{ id: string, suite: string, run: () => unknown, costMs: number }} Case */
 
 /** What a test may cost of the processor, beyond ten times what it costs without a mutant: a promise may never settle. */
 const COST_MAX_MS = 2_000;
 const COST_FACTOR = 10;
+/** A test that gives the event loop back is ended in its turn: the watchdog is for those that do not. */
+const WATCHED_FACTOR = 2;
 
 /** In the sandbox: the suites, and what each test costs without a mutant, for the processes that Stryker starts later. */
 const BUNDLE = "mutant-suites";
 const COSTS = join(BUNDLE, "costs.json");
+const ENDED = join(BUNDLE, "ended-");
 
 class Hung extends Error {}
 
@@ -37,6 +41,7 @@ class Runner {
   #mutated;
   /** @type {Case[]} */
   #cases = [];
+  #watchdog = new Watchdog(ENDED);
 
   /** @param {import("@stryker-mutator/api/core").StrykerOptions} options */
   constructor({ mutate }) {
@@ -54,9 +59,11 @@ class Runner {
     const source = join(process.cwd(), "packages/sluice/src");
     const suites = suitesOf(folder)
       .flatMap((pattern) => matching(pattern))
-      .filter((path) => this.#isUseful(basename(path, ".test.ts")));
+      .filter((path) =>
+        this.#mutated.some((file) => file.includes("*") || isFor(suiteOf(path), basename(file, ".ts"))),
+      );
     const bundle = await rolldown({
-      input: Object.fromEntries(suites.map((path) => [basename(path, ".test.ts"), path])),
+      input: Object.fromEntries(suites.map((path) => [suiteOf(path), path])),
       platform: "node",
       external: (id) => !/^[./]|^(vitest|sluice)(\/|$)/.test(id),
       resolve: {
@@ -89,11 +96,6 @@ class Runner {
     this.#cases.sort((a, b) => a.costMs - b.costMs);
   }
 
-  /** @param {string} suite */
-  #isUseful(suite) {
-    return !ownOnly(suite) || this.#mutated.some((path) => path.includes("*") || basename(path, ".ts") === suite);
-  }
-
   /** @returns {Promise<import("@stryker-mutator/api/test-runner").DryRunResult>} */
   async dryRun() {
     await this.#load();
@@ -101,10 +103,9 @@ class Runner {
     const tests = [];
     for (const one of this.#cases) {
       state.currentTestId = one.id;
-      const before = process.cpuUsage();
+      const beforeMs = usedMs();
       const failure = await failureOf(one, Number.POSITIVE_INFINITY);
-      const { user, system } = process.cpuUsage(before);
-      one.costMs = (user + system) / 1_000;
+      one.costMs = usedMs() - beforeMs;
       const result = { id: one.id, name: one.id, timeSpentMs: one.costMs };
       tests.push(
         failure === undefined
@@ -125,7 +126,10 @@ class Runner {
   async mutantRun({ activeMutant, testFilter, hitLimit, mutantActivation }) {
     const own = basename(activeMutant.fileName, ".ts");
     const isAsked = (/** @type {Case} */ { id, suite }) =>
-      (testFilter === undefined || testFilter.includes(id)) && (suite === own || !ownOnly(suite));
+      (testFilter === undefined || testFilter.includes(id)) && isFor(suite, own);
+    if (this.#watchdog.hasEnded(activeMutant.id)) {
+      return { status: MutantRunStatus.Timeout, reason: "a test does not give the event loop back" };
+    }
     state.activeMutant = mutantActivation === "static" ? activeMutant.id : undefined;
     await this.#load();
     let nrOfTests = 0;
@@ -134,7 +138,10 @@ class Runner {
       state.activeMutant = activeMutant.id;
       state.hitLimit = hitLimit;
       state.hitCount = hitLimit === undefined ? undefined : 0;
-      const failure = await failureOf(one, COST_MAX_MS + COST_FACTOR * one.costMs);
+      const costMaxMs = COST_MAX_MS + COST_FACTOR * one.costMs;
+      this.#watchdog.watch(activeMutant.id, WATCHED_FACTOR * costMaxMs);
+      const failure = await failureOf(one, costMaxMs);
+      this.#watchdog.rest();
       const isEndless = failure instanceof Hung || state.hitCount > state.hitLimit;
       state.activeMutant = undefined;
       state.hitCount = undefined;
@@ -157,7 +164,7 @@ class Runner {
  * @param {number} costMaxMs
  */
 async function failureOf({ run }, costMaxMs) {
-  const before = process.cpuUsage();
+  const beforeMs = usedMs();
   let isOver = false;
   const ended = Promise.resolve()
     .then(run)
@@ -170,10 +177,14 @@ async function failureOf({ run }, costMaxMs) {
     });
   while (!isOver) {
     await turn();
-    const { user, system } = process.cpuUsage(before);
-    if ((user + system) / 1_000 > costMaxMs) return new Hung("the test does not end");
+    if (usedMs() - beforeMs > costMaxMs) return new Hung("the test does not end");
   }
   return ended;
+}
+
+/** @param {string} path */
+function suiteOf(path) {
+  return basename(path, ".test.ts");
 }
 
 /** @param {string} pattern a path, with * in its last part */

@@ -10,8 +10,18 @@ const SPECS = {
 };
 const WORLDS = "packages/sluice/src/sim/small-worlds.test.ts";
 
-/** Suites that take seconds over one file, and say little of another. */
-const OWN_ONLY = ["key", "key-hash", "sliding-window", "cell-table"];
+/**
+ * Suites that take seconds over some files, and say little of others.
+ *
+ * @type {Readonly<Record<string, readonly string[]>>}
+ */
+const OWN_ONLY = {
+  key: ["key"],
+  "key-hash": ["key-hash"],
+  "sliding-window": ["sliding-window"],
+  "cell-table": ["cell-table"],
+  "replay-backlog": ["replay", "replay-order"],
+};
 
 /** @param {string} folder */
 export function suitesOf(folder) {
@@ -19,10 +29,11 @@ export function suitesOf(folder) {
 }
 
 /**
- * Whether a suite is run for mutants of the file beside it alone.
+ * Whether a suite is run for mutants of this file.
  *
  * @param {string} suite
+ * @param {string} file
  */
-export function ownOnly(suite) {
-  return OWN_ONLY.includes(suite);
+export function isFor(suite, file) {
+  return OWN_ONLY[suite]?.includes(file) ?? true;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ManualTime } from "../../../../test/manual-time.ts";
 import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
+import type { ConnectionEvent } from "./origin.ts";
 import { OriginCalls } from "./origin-calls.ts";
 
 const READ = { key: "a", sequence: 1, writer: "w" };
@@ -44,6 +45,7 @@ describe("origin calls", () => {
       { sum: -1, component: 0 },
       { sum: 2 ** 53, component: 0 },
       { sum: Number.NaN, component: Number.NaN },
+      undefined,
     ];
     const odd = { read: async () => answers as never, raise: async () => [], close: async () => {} };
     const calls = new OriginCalls(odd, time.clock, time.timers);
@@ -52,8 +54,8 @@ describe("origin calls", () => {
         answers.map(() => READ),
         100,
       ),
-    ).toEqual([answers[0], null, null, null, null, null]);
-    expect(calls.tally).toMatchObject({ junk: 4, unknown: 1 });
+    ).toEqual([answers[0], null, null, null, null, null, null]);
+    expect(calls.tally).toMatchObject({ junk: 5, unknown: 1 });
   });
 
   test("an open breaker asks nobody, and counts no call", async () => {
@@ -76,6 +78,77 @@ describe("origin calls", () => {
     await time.advance(100);
     await Promise.all(slow);
     expect(calls.breaker.state).toBe("open");
+  });
+
+  test("an answer that was held up here beyond its deadline is late, one in the last moment is not", async () => {
+    for (const [tookMs, answer] of [
+      [100, [{ sum: 0, component: 0 }]],
+      [101, null],
+    ] as const) {
+      const { time, origin, calls } = setUp();
+      origin.trouble("stalled");
+      const read = calls.read([READ], 100);
+      time.pass(tookMs);
+      origin.heal();
+      expect(await read).toEqual(answer);
+      expect(calls.tally.late).toBe(answer === null ? 1 : 0);
+    }
+  });
+
+  test("a deadline that fires 49 ms too late counts against the origin, one that fires 50 ms too late does not", async () => {
+    for (const [lateMs, state] of [
+      [49, "open"],
+      [50, "closed"],
+    ] as const) {
+      const { time, origin, calls } = setUp();
+      origin.trouble("stalled");
+      const reads = Array.from({ length: 20 }, () => calls.read([READ], 100));
+      time.pass(100 + lateMs);
+      await time.advance(0);
+      await Promise.all(reads);
+      expect(calls.breaker.state).toBe(state);
+    }
+  });
+
+  test("how long calls took is told by kind, answered or not", async () => {
+    const { time, origin, calls } = setUp();
+    origin.trouble("stalled");
+    const read = calls.read([READ], 100);
+    await time.advance(60);
+    origin.heal();
+    await read;
+    await calls.raise([], 100);
+    expect(calls.latency.read.read()).toMatchObject({ count: 1, maxMs: 60 });
+    expect(calls.latency.raise.read()).toMatchObject({ count: 1, maxMs: 0 });
+  });
+
+  test("what a store says of its connections is passed on, and one that says nothing is not asked", () => {
+    const { time, origin, calls } = setUp();
+    expect([calls.health, calls.listen(() => {})]).toEqual([null, undefined]);
+    const health = { isConnected: true, commands: 3, connects: 1, scriptLoads: 0, failures: {}, lastFailure: null };
+    const heard: unknown[] = [];
+    const telling = {
+      read: origin.read.bind(origin),
+      raise: origin.raise.bind(origin),
+      close: async () => {},
+      health: () => health,
+      listen: (listener: (event: ConnectionEvent) => void) => {
+        listener({ kind: "connected", address: "here" });
+        return () => heard.push("ended");
+      },
+    };
+    const told = new OriginCalls(telling, time.clock, time.timers);
+    told.listen((event) => heard.push(event.kind))?.();
+    expect([told.health, heard]).toEqual([health, ["connected", "ended"]]);
+  });
+
+  test("an origin that several share is closed with the last of them", async () => {
+    const { time, origin, calls } = setUp();
+    const other = new OriginCalls(origin, time.clock, time.timers);
+    await calls.close(50);
+    expect(origin.closed).toBe(0);
+    await other.close(50);
+    expect(origin.closed).toBe(1);
   });
 
   test("closing ends what is under way, and settles though the origin's close does not", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
-import type { Sequence } from "../core/brands.ts";
+import type { TraceEvent } from "../core/trace.ts";
 import { encodeKey } from "../engine/key.ts";
 import { CellMerge } from "./cell-merge.ts";
 import { OriginCalls } from "./origin-calls.ts";
@@ -121,19 +121,139 @@ describe("refresh", () => {
   });
 
   test("half an answer is none: a cell whose twin is junk is not merged", async () => {
-    const { world, time, wish } = setUp();
-    world.accept("a");
-    const half = {
-      read: async () => [
-        { sum: 5, component: 0 },
-        { sum: Number.NaN, component: 0 },
-      ],
-      raise: async () => [],
-      close: async () => {},
+    for (const [current, previous] of [
+      [5, Number.NaN],
+      [Number.NaN, 5],
+    ] as const) {
+      const { world, origin, refresh, wish } = setUp();
+      world.accept("a");
+      origin.read = async () => [
+        { sum: current, component: 0 },
+        { sum: previous, component: 0 },
+      ];
+      expect((await refresh.read(wish())).isOk).toBe(false);
+      const { table } = world.engine;
+      expect([world.sequence, world.previous].map((at) => table.others(world.slot(), at))).toEqual([0, 0]);
+    }
+  });
+
+  test("no more than ten thousand keys are read at once: further ones fail without a call", async () => {
+    const { origin, refresh, wish } = setUp();
+    origin.trouble("stalled");
+    const most = refresh.readMany(Array.from({ length: 9_999 }, (_, i) => wish(`user_${i}`, { mayClaim: false })));
+    const last = refresh.read(wish("last", { mayClaim: false }));
+    expect([(await refresh.read(wish("beyond"))).isOk, origin.reads.length]).toEqual([false, 2]);
+    origin.heal();
+    expect((await Promise.all([most, last])).flat().every(({ isOk }) => isOk)).toBe(true);
+    expect((await refresh.read(wish("beyond"))).isOk).toBe(true);
+  });
+
+  test("a key that has just failed is asked about again where another key's call is made anyway", async () => {
+    const { origin, refresh, wish } = setUp();
+    origin.trouble("failing");
+    await refresh.read(wish("a"));
+    origin.heal();
+    const outcomes = await refresh.readMany([wish("a"), wish("b")]);
+    expect([outcomes.map(({ isOk }) => isOk), origin.reads.length]).toEqual([[true, true], 2]);
+  });
+
+  test("of failures ten thousand are remembered, and the oldest is forgotten first", async () => {
+    const { origin, refresh, wish } = setUp();
+    const read = origin.read.bind(origin);
+    origin.read = async (reads) => reads.map(() => ({ sum: Number.NaN, component: Number.NaN }));
+    await refresh.read(wish("second"));
+    const others = Array.from({ length: 9_998 }, (_, i) => wish(`user_${i}`));
+    await refresh.readMany(others);
+    // Failed again, so no longer the oldest.
+    await refresh.readMany([wish("second"), wish("fresh")]);
+    origin.read = read;
+    expect((await refresh.read(wish("user_0"))).isOk).toBe(false);
+    origin.read = async (reads) => reads.map(() => ({ sum: Number.NaN, component: Number.NaN }));
+    await refresh.read(wish("one too many"));
+    origin.read = read;
+    const outcomes = await Promise.all(["user_0", "user_1", "second"].map((id) => refresh.read(wish(id))));
+    expect(outcomes.map(({ isOk }) => isOk)).toEqual([true, false, false]);
+  });
+
+  test("a strict key's unreplayed cost goes along, and its answer is the younger one", async () => {
+    const { world, time, origin, refresh, wish } = setUp();
+    world.accept("a", 3);
+    const text = encodeKey(world.key());
+    // The origin hears of somebody else's cost between the read and the raise.
+    const read = origin.read.bind(origin);
+    origin.read = async (reads) => {
+      const answers = await read(reads);
+      await origin.accept(text, world.sequence, 5);
+      return answers;
     };
-    const calls = new OriginCalls(half, time.clock, time.timers);
-    const refresh = new Refresh(calls, new CellMerge(world.engine, world.ledger), time.clock, 300, null);
-    expect((await refresh.read(wish())).isOk).toBe(false);
-    expect(world.engine.table.others(world.slot(), world.sequence as Sequence)).toBe(0);
+    const raise = origin.raise.bind(origin);
+    origin.raise = async (raises) => {
+      await time.settle();
+      return raise(raises);
+    };
+    const outcome = await refresh.read(wish("a", { notBeforeMs: time.monoMs }));
+    expect(outcome).toMatchObject({ isOk: true, current: 8 });
+    expect(await origin.sum(text, world.sequence)).toBe(8);
+    // It went without a heartbeat: nothing is confirmed by it.
+    expect(world.engine.table.replayed(world.slot(), world.sequence)).toBe(0);
+  });
+
+  test("a key that is not strict, or has nothing unreplayed, is only read", async () => {
+    const { world, time, origin, refresh, wish } = setUp();
+    let raises = 0;
+    origin.raise = async () => {
+      raises++;
+      return [];
+    };
+    world.accept("a", 3);
+    await refresh.read(wish("a"));
+    await refresh.read(wish("b", { notBeforeMs: time.monoMs }));
+    expect(raises).toBe(0);
+  });
+
+  test("where a strict key's raise fails, what was read stands", async () => {
+    const { world, time, origin, refresh, wish } = setUp();
+    world.accept("a", 3);
+    await origin.accept(encodeKey(world.key()), world.sequence, 5);
+    origin.raise = async () => {
+      throw new Error("refused");
+    };
+    const outcome = await refresh.read(wish("a", { notBeforeMs: time.monoMs }));
+    expect(outcome).toMatchObject({ isOk: true, current: 5 });
+  });
+
+  test("a history hears of both cells, with what was answered or that nothing was", async () => {
+    const { world, time, origin, calls } = setUp();
+    const events: TraceEvent[] = [];
+    const merge = new CellMerge(world.engine, world.ledger);
+    const refresh = new Refresh(calls, merge, time.clock, 300, (event) => events.push(event));
+    const wish = {
+      key: world.key(),
+      sequence: world.sequence,
+      notBeforeMs: Number.NEGATIVE_INFINITY,
+      mayClaim: true,
+    };
+    world.accept("a", 2);
+    const { text: key, writer } = world.ledger.name(world.slot())!;
+    await origin.accept(key, world.sequence, 5);
+    await refresh.read(wish);
+    origin.trouble("failing");
+    await refresh.read(wish);
+    const told = {
+      kind: "read",
+      key,
+      writer,
+      total: 0,
+      wallMs: time.wallMs,
+      monoMs: time.monoMs,
+      beganMs: time.monoMs,
+    };
+    const { sequence, previous } = world;
+    expect(events).toEqual([
+      { ...told, sequence, isAnswered: true, sum: 5, component: 0 },
+      { ...told, sequence: previous, isAnswered: true, sum: 0, component: 0 },
+      { ...told, sequence, isAnswered: false, sum: 0, component: 0 },
+      { ...told, sequence: previous, isAnswered: false, sum: 0, component: 0 },
+    ]);
   });
 });

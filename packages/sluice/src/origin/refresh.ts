@@ -87,7 +87,7 @@ export class Refresh {
       return isFirst && !this.#flights.has(text);
     });
     // Whoever wishes for one of these joins it below.
-    if (fresh.length > 0) void Promise.all(this.#begin(fresh));
+    void Promise.all(this.#begin(fresh));
     return Promise.all(wishes.map((wish) => this.read(wish)));
   }
 
@@ -108,7 +108,7 @@ export class Refresh {
       const text = texts[i]!;
       const raising = this.#raise(wish);
       const outcome = Promise.all([call, raising]).then(([answers, raised]) => {
-        const mayClaim = this.#flights.get(text)?.mayClaim ?? wish.mayClaim;
+        const { mayClaim } = this.#flights.get(text)!;
         this.#flights.delete(text);
         const [current = null, previous = null] = answers?.slice(2 * i, 2 * i + 2) ?? [];
         return this.#settle({ ...wish, mayClaim }, text, writers[i]!, beganMs, raised ?? current, previous);

@@ -1,0 +1,41 @@
+/** What replay does with more cells than one flush looks at: tens of thousands, after an outage or a loss. */
+import { describe, expect, test } from "vitest";
+import { replaying } from "../../../../test/replaying-engine.ts";
+
+describe("a large backlog", () => {
+  test("after an outage a flush looks at some thousands of those that wait, and all get their turn", async () => {
+    const { world, replay, raised, origin } = replaying(1_000, 20_000);
+    for (let i = 0; i < 20_000; i++) world.accept(`user_${i}`, 1);
+    let looked = 0;
+    const { table } = world.engine;
+    const view = table.viewCurrent.bind(table);
+    table.viewCurrent = (slot) => {
+      looked++;
+      return view(slot);
+    };
+    await replay.flushOnce();
+    expect(looked).toBeLessThanOrEqual(16_384);
+    expect(raised()).toHaveLength(1_000);
+    for (let flush = 1; flush < 25; flush++) await replay.flushOnce();
+    expect(new Set(origin.cellsRaised().map(({ key }) => key)).size).toBe(20_000);
+    expect(replay.unconfirmed()).toBe(0);
+  });
+
+  test("after a loss many slots are healed in steps, and what close asks for counts them all at once", async () => {
+    const { world, replay, origin, sum } = replaying(100_000, 40_000);
+    for (let i = 0; i < 40_000; i++) {
+      world.accept(`user_${i}`, 1);
+      world.engine.table.raiseFreshUntil(world.slot(`user_${i}`), world.previous, Number.MAX_SAFE_INTEGER);
+    }
+    await replay.flushOnce();
+    await replay.flushOnce();
+    origin.lose();
+    await replay.flushOnce();
+    expect(world.ledger.unreplayed.size).toBe(32_768);
+    expect(replay.unconfirmed()).toBe(40_000);
+    expect(world.ledger.unreplayed.size).toBe(40_000);
+    await replay.flushOnce();
+    expect(replay.unconfirmed()).toBe(0);
+    expect([await sum("user_0"), await sum("user_39999")]).toEqual([1, 1]);
+  });
+});
