@@ -14,7 +14,7 @@ export default {
     `${source}/**/*.ts`,
     `!${source}/**/*.test.ts`,
     `!${source}/**/*-conformance.ts`,
-    `!${source}/**/{redis,mysql,postgres,sql,sqlite,shared}-*.ts`,
+    `!${source}/**/{redis,ioredis,mysql,postgres,sql,sqlite,shared}-*.ts`,
   ],
   coverageAnalysis: "perTest",
   concurrency: 2,

@@ -1,4 +1,5 @@
 /** An engine that replays to a troubled origin, on time by hand: for the tests of replay alone. */
+import type { Trace } from "../packages/sluice/src/core/trace.ts";
 import { encodeKey } from "../packages/sluice/src/engine/key.ts";
 import { CellMerge } from "../packages/sluice/src/origin/cell-merge.ts";
 import { OriginCalls } from "../packages/sluice/src/origin/origin-calls.ts";
@@ -6,13 +7,13 @@ import { Replay } from "../packages/sluice/src/origin/replay.ts";
 import { LayeredEngine } from "./layered-engine.ts";
 import { TroubledOrigin } from "./troubled-stores.ts";
 
-export function replaying(raisesMax = 100, cellsMax = 16) {
+export function replaying(raisesMax = 100, cellsMax = 16, trace: Trace | null = null) {
   const world = new LayeredEngine(cellsMax);
   const { time, ledger, engine } = world;
   const origin = new TroubledOrigin(time);
   const calls = new OriginCalls(origin, time.clock, time.timers);
   const merge = new CellMerge(engine, ledger);
-  const replay = new Replay(engine.table, ledger, calls, merge, time.clock, { flushMs: 50, raisesMax, trace: null });
+  const replay = new Replay(engine.table, ledger, calls, merge, time.clock, { flushMs: 50, raisesMax, trace });
   /** Accepts cost on a key whose previous cell is fresh, so that only what is dirty is sent. */
   const accept = (identifier: string, cost = 1) => {
     world.accept(identifier, cost);
@@ -21,5 +22,5 @@ export function replaying(raisesMax = 100, cellsMax = 16) {
   const sum = (identifier = "a", sequence: number = world.sequence) =>
     origin.sum(encodeKey(world.key(identifier)), sequence);
   const raised = () => origin.cellsRaised().map(({ key, total }) => `${key.at(-1)}${total}`);
-  return { world, time, origin, replay, accept, sum, raised };
+  return { world, time, origin, calls, merge, replay, accept, sum, raised };
 }

@@ -15,11 +15,17 @@ import { rolldown } from "rolldown";
 import { isFor, suitesOf } from "./suites.mjs";
 import { usedMs, Watchdog } from "./watchdog.mjs";
 
-/** @typedef {{ id: string, suite: string, run: () => unknown, costMs: number }} Case */
+/**
+ * What a test takes: of the processor, and turns of the event loop.
+ *
+ * @typedef {{ costMs: number, turns: number }} Cost
+ * @typedef {Cost & { id: string, suite: string, run: () => unknown }} Case
+ */
 
-/** What a test may cost of the processor, beyond ten times what it costs without a mutant: a promise may never settle. */
-const COST_MAX_MS = 2_000;
+/** What a test may take with a mutant, beyond ten times what it takes without: it may run for ever, or a promise never settle. */
+const COST_MAX = { costMs: 1_000, turns: 2_000 };
 const COST_FACTOR = 10;
+const UNBOUNDED = { costMs: Number.POSITIVE_INFINITY, turns: Number.POSITIVE_INFINITY };
 /** A test that gives the event loop back is ended in its turn: the watchdog is for those that do not. */
 const WATCHED_FACTOR = 2;
 
@@ -90,7 +96,7 @@ class Runner {
       const suite = basename(fileName, ".suite.mjs");
       for (const { name, run } of world.__collected__) {
         const id = `${suite} › ${name}`;
-        this.#cases.push({ id, suite, run, costMs: costs[id] ?? 0 });
+        this.#cases.push({ id, suite, run, costMs: 0, turns: 0, ...costs[id] });
       }
     }
     this.#cases.sort((a, b) => a.costMs - b.costMs);
@@ -103,9 +109,8 @@ class Runner {
     const tests = [];
     for (const one of this.#cases) {
       state.currentTestId = one.id;
-      const beforeMs = usedMs();
-      const failure = await failureOf(one, Number.POSITIVE_INFINITY);
-      one.costMs = usedMs() - beforeMs;
+      const { failure, costMs, turns } = await runOf(one, UNBOUNDED);
+      Object.assign(one, { costMs, turns });
       const result = { id: one.id, name: one.id, timeSpentMs: one.costMs };
       tests.push(
         failure === undefined
@@ -115,7 +120,8 @@ class Runner {
     }
     state.currentTestId = undefined;
     this.#cases.sort((a, b) => a.costMs - b.costMs);
-    writeFileSync(COSTS, JSON.stringify(Object.fromEntries(this.#cases.map(({ id, costMs }) => [id, costMs]))));
+    const costs = this.#cases.map(({ id, costMs, turns }) => [id, { costMs, turns }]);
+    writeFileSync(COSTS, JSON.stringify(Object.fromEntries(costs)));
     return { status: DryRunStatus.Complete, tests, mutantCoverage: state.mutantCoverage };
   }
 
@@ -138,9 +144,12 @@ class Runner {
       state.activeMutant = activeMutant.id;
       state.hitLimit = hitLimit;
       state.hitCount = hitLimit === undefined ? undefined : 0;
-      const costMaxMs = COST_MAX_MS + COST_FACTOR * one.costMs;
-      this.#watchdog.watch(activeMutant.id, WATCHED_FACTOR * costMaxMs);
-      const failure = await failureOf(one, costMaxMs);
+      const most = {
+        costMs: COST_MAX.costMs + COST_FACTOR * one.costMs,
+        turns: COST_MAX.turns + COST_FACTOR * one.turns,
+      };
+      this.#watchdog.watch(activeMutant.id, WATCHED_FACTOR * most.costMs);
+      const { failure } = await runOf(one, most);
       this.#watchdog.rest();
       const isEndless = failure instanceof Hung || state.hitCount > state.hitLimit;
       state.activeMutant = undefined;
@@ -148,7 +157,7 @@ class Runner {
       if (failure === undefined) continue;
       // What a module was loaded with stays: such a mutant has the process for itself.
       const isAlone = failure instanceof Hung || mutantActivation === "static";
-      const after = isAlone ? undefined : await failureOf(one, Number.POSITIVE_INFINITY);
+      const after = isAlone ? undefined : (await runOf(one, UNBOUNDED)).failure;
       if (after !== undefined) throw new Error(`${one.id} fails without its mutant, too: ${after}`);
       if (isEndless) return { status: MutantRunStatus.Timeout, reason: String(failure) };
       return { status: MutantRunStatus.Killed, killedBy: [one.id], failureMessage: String(failure), nrOfTests };
@@ -161,11 +170,13 @@ class Runner {
  * Counted in the processor's time, not the clock's: a busy machine kills no mutant.
  *
  * @param {Case} one
- * @param {number} costMaxMs
+ * @param {Cost} most
+ * @returns {Promise<Cost & { failure: unknown }>}
  */
-async function failureOf({ run }, costMaxMs) {
+async function runOf({ run }, most) {
   const beforeMs = usedMs();
   let isOver = false;
+  let turns = 0;
   const ended = Promise.resolve()
     .then(run)
     .then(
@@ -177,9 +188,12 @@ async function failureOf({ run }, costMaxMs) {
     });
   while (!isOver) {
     await turn();
-    if (usedMs() - beforeMs > costMaxMs) return new Hung("the test does not end");
+    turns++;
+    const costMs = usedMs() - beforeMs;
+    if (costMs > most.costMs || turns > most.turns)
+      return { failure: new Hung("the test does not end"), costMs, turns };
   }
-  return ended;
+  return { failure: await ended, costMs: usedMs() - beforeMs, turns };
 }
 
 /** @param {string} path */

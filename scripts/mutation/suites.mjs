@@ -6,7 +6,7 @@ const SPECS = {
   core: [],
   engine: ["packages/sluice/src/limiter/limiter.test.ts", "test/spec-003*.test.ts", "test/reference.test.ts"],
   origin: ["test/spec-003*.test.ts"],
-  global: ["test/spec-000.test.ts", "test/spec-001.test.ts", "test/spec-004.test.ts"],
+  global: ["test/spec-000.test.ts", "test/spec-001.test.ts", "test/spec-003-close.test.ts", "test/spec-004.test.ts"],
 };
 const WORLDS = "packages/sluice/src/sim/small-worlds.test.ts";
 

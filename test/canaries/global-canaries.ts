@@ -136,7 +136,7 @@ export const GLOBAL_CANARIES: readonly Canary[] = [
       },
       {
         file: "global/denial-channel.ts",
-        find: "if (name !== undefined && table.sequence(slot) === sequence) this.#settled.set(name, sequence);",
+        find: "if (table.sequence(slot) === sequence) this.#settled.set(this.#ledger.name(slot)!, sequence);",
         replace: "",
       },
     ],

@@ -2,16 +2,19 @@ import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import { TroubledCounters } from "../../../../test/troubled-stores.ts";
 import type { DurationMs } from "../core/brands.ts";
+import type { Trace, TraceEvent } from "../core/trace.ts";
+import { encodeKey } from "../engine/key.ts";
+import type { DenialRow } from "./counters.ts";
 import { DenialChannel } from "./denial-channel.ts";
 
 const MINUTE_MS = 60_000 as DurationMs;
 
-function setUp(cellsMax = 300) {
+function setUp(cellsMax = 300, trace: Trace | null = null) {
   const world = new LayeredEngine(cellsMax);
   const { time, ledger, engine } = world;
   const counters = new TroubledCounters(time);
   const { clock, timers } = time;
-  const options = { region: "eu", durationMinMs: MINUTE_MS, clock, timers, trace: null };
+  const options = { region: "eu", durationMinMs: MINUTE_MS, clock, timers, trace };
   const channel = new DenialChannel(engine, ledger, counters, options);
   /** The key has used all of its limit of 10, and is denied. */
   const deny = (identifier: string) => {
@@ -19,7 +22,13 @@ function setUp(cellsMax = 300) {
     channel.hear(world.slot(identifier), world.sequence, MINUTE_MS, 10);
   };
   const written = () => counters.denialWrites.map(({ rows }) => rows.length);
-  return { world, time, counters, channel, deny, written };
+  const row = (identifier: string, limit: number, sequence: number = world.sequence): DenialRow => ({
+    key: world.key(identifier),
+    sequence,
+    limit,
+    expiresAtMs: (sequence + 2) * MINUTE_MS,
+  });
+  return { world, time, counters, channel, deny, written, row };
 }
 
 describe("denial channel", () => {
@@ -85,13 +94,7 @@ describe("denial channel", () => {
   });
 
   test("a row raises the view to its limit, and never above what is known", async () => {
-    const { world, counters, channel } = setUp();
-    const row = (identifier: string, limit: number) => ({
-      key: world.key(identifier),
-      sequence: world.sequence,
-      limit,
-      expiresAtMs: (world.sequence + 2) * MINUTE_MS,
-    });
+    const { world, counters, channel, row } = setUp();
     world.accept("a", 4);
     world.accept("b", 12);
     await counters.store.denials.write("us", [row("a", 10), row("b", 10), row("c", 10)]);
@@ -100,14 +103,85 @@ describe("denial channel", () => {
     const { table } = world.engine;
     const views = ["a", "b", "c"].map((identifier) => table.view(world.slot(identifier), world.sequence));
     expect(views).toEqual([10, 12, 10]);
+    expect([channel.inflated, channel.junk]).toEqual([6, 0]);
   });
 
   test.each([-1, 1.5, Number.NaN])("a row whose limit is %d raises nothing", async (limit) => {
-    const { world, counters, channel } = setUp();
-    const expiresAtMs = (world.sequence + 2) * MINUTE_MS;
-    await counters.store.denials.write("us", [{ key: world.key(), sequence: world.sequence, limit, expiresAtMs }]);
+    const { world, counters, channel, row } = setUp();
+    await counters.store.denials.write("us", [row("a", limit)]);
     await channel.importOnce();
     expect(world.find()).toBeLessThan(0);
+    expect([channel.junk, channel.inflated]).toEqual([1, 0]);
+  });
+
+  test("a row of a limit of 0 is one", async () => {
+    const { counters, channel, row } = setUp();
+    await counters.store.denials.write("us", [row("a", 0)]);
+    await channel.importOnce();
+    expect([channel.junk, channel.inflated]).toEqual([0, 1]);
+  });
+
+  test("a row with a key that is none is counted and left out, and those behind it are merged", async () => {
+    const { world, counters, channel, row } = setUp();
+    const illegal = { ...row("a", 10), key: { ...world.key(), identifier: "" } };
+    await counters.store.denials.write("us", [illegal, row("b", 10)]);
+    await channel.importOnce();
+    expect([channel.junk, channel.inflated, world.find("b") >= 0]).toEqual([1, 1, true]);
+  });
+
+  test("a defect is no junk: what a history's listener throws is told to whoever imports", async () => {
+    const { counters, channel, row } = setUp(8, () => {
+      throw new Error("disk full");
+    });
+    await counters.store.denials.write("us", [row("a", 10)]);
+    await expect(channel.importOnce()).rejects.toThrow("disk full");
+    expect(channel.junk).toBe(0);
+  });
+
+  test("a row that finds no room raises nothing", async () => {
+    const { world, counters, channel, row } = setUp(1);
+    world.accept("a", 4);
+    await counters.store.denials.write("us", [row("b", 10)]);
+    await channel.importOnce();
+    expect([channel.inflated, world.find("b") >= 0]).toEqual([0, false]);
+  });
+
+  test("a row of the window before does not make a key tell its denial again", async () => {
+    const { world, counters, channel, deny, written, row } = setUp();
+    deny("a");
+    await counters.store.denials.write("us", [row("a", 10, world.previous)]);
+    await channel.importOnce();
+    deny("a");
+    await channel.writeOnce();
+    expect([channel.inflated, written()]).toEqual([1, [1]]);
+  });
+
+  test("ten thousand rows wait for a slow store, and those beyond are dropped and counted", async () => {
+    const { world, channel, deny } = setUp(10_002);
+    for (let i = 0; i < 10_002; i++) deny(`k${i}`);
+    expect(channel.dropped).toBe(2);
+    // Dropped is dropped: the key does not try again in this window.
+    deny("k10001");
+    expect([channel.dropped, world.find("k10001") >= 0]).toEqual([2, true]);
+    await channel.writeOnce();
+    expect(channel.emitted).toBe(10_000);
+  });
+
+  test("a history hears of every row that was written, and of every cell that one raised", async () => {
+    const events: TraceEvent[] = [];
+    const { world, time, counters, channel, deny, row } = setUp(8, (event) => events.push(event));
+    deny("a");
+    await channel.writeOnce();
+    await counters.store.denials.write("us", [row("b", 7)]);
+    await channel.importOnce();
+    const { sequence } = world;
+    const clocks = { wallMs: time.wallMs, monoMs: time.monoMs };
+    const [a, b] = ["a", "b"].map((id) => encodeKey(world.key(id)));
+    expect(events).toEqual([
+      { kind: "denial", key: a, sequence, count: 10, ...clocks },
+      { kind: "inflate", key: a, sequence, count: 10, ...clocks },
+      { kind: "inflate", key: b, sequence, count: 7, ...clocks },
+    ]);
   });
 
   test("a failed read of the active rows is the caller's to count", async () => {

@@ -69,8 +69,8 @@ export class DenialChannel {
   hear(slot: Slot, sequence: Sequence, durationMs: DurationMs, limit: number): void {
     const used = this.#engine.table.regional(slot, sequence);
     if (durationMs < this.#options.durationMinMs || used < limit * USED_MIN) return;
-    const name = this.#ledger.name(slot);
-    if (name === undefined || this.#settled.get(name) === sequence) return;
+    const name = this.#ledger.name(slot)!;
+    if (this.#settled.get(name) === sequence) return;
     this.#settled.set(name, sequence);
     if (this.#pending.length >= PENDING_MAX) {
       this.dropped++;
@@ -128,8 +128,7 @@ export class DenialChannel {
     if (slot === NONE) return;
     const { table } = this.#engine;
     table.raiseForeign(slot, sequence, row.limit - table.regional(slot, sequence));
-    const name = this.#ledger.name(slot);
-    if (name !== undefined && table.sequence(slot) === sequence) this.#settled.set(name, sequence);
+    if (table.sequence(slot) === sequence) this.#settled.set(this.#ledger.name(slot)!, sequence);
     this.inflated++;
     this.#tell("inflate", row);
   }

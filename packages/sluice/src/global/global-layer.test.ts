@@ -131,6 +131,112 @@ describe("global layer", () => {
     expect(layer.floor).toBeCloseTo(0.02 / 4);
   });
 
+  test("a cleanup begins no further batch once ten seconds have passed", async () => {
+    for (const [batchMs, batches] of [
+      [5_000, 2],
+      [4_999, 3],
+    ] as const) {
+      const { time, counters, layer } = setUp("denials");
+      counters.cleanUp = async (_, rowsMax) => {
+        counters.cleanUps++;
+        time.pass(batchMs);
+        return rowsMax;
+      };
+      layer.start();
+      await time.advance(66_000);
+      expect(counters.cleanUps).toBe(batches);
+      layer.stop();
+    }
+  });
+
+  test("a store that cannot tell origins apart is not told of any", () => {
+    const { time, layer } = setUp("counters");
+    layer.start();
+    // Publish, import and cleanup.
+    expect(time.pending).toBe(3);
+    layer.stop();
+  });
+
+  test("what the store says of itself is passed on, if it does", () => {
+    const { layer, counters } = setUp();
+    expect(layer.health).toBeNull();
+    const health = { isReady: true };
+    Object.assign(counters, { health: () => health });
+    expect(layer.health).toBe(health);
+  });
+
+  /** A region that has something to publish and a hundred denials to tell. */
+  function setUpBusy(mode: GlobalMode) {
+    const { world, layer, ...rest } = setUp(mode, { floor: 0 });
+    world.accept("a", 5, 10);
+    const deny = (sequence: number) => layer.denials.hear(world.slot(), sequence as never, 60_000 as never, 0);
+    return { ...rest, world, layer, denyHundred: () => Array.from({ length: 100 }, (_, i) => deny(i)) };
+  }
+
+  test("a full batch of denials is written at once, but not before the start or after the stop", async () => {
+    const { time, counters, layer, denyHundred } = setUpBusy("both");
+    denyHundred();
+    await time.settle();
+    expect(counters.denialWrites).toEqual([]);
+    layer.start();
+    await time.advance(1_100);
+    expect(counters.denialWrites).toHaveLength(1);
+    denyHundred();
+    await time.settle();
+    expect(counters.denialWrites).toHaveLength(2);
+    layer.stop();
+    denyHundred();
+    await time.settle();
+    expect(counters.denialWrites).toHaveLength(2);
+  });
+
+  test.each([
+    ["counters", 1, 0],
+    ["denials", 0, 1],
+    ["both", 1, 1],
+  ] as const)(
+    "closed in mode %s, it tells what is left to tell: %i counts, %i denials",
+    async (mode, rows, denials) => {
+      const { time, counters, layer, denyHundred } = setUpBusy(mode);
+      layer.start();
+      denyHundred();
+      await layer.close(1_000);
+      expect([counters.rowsOf("eu").length, counters.denialWrites.length]).toEqual([rows, denials]);
+      expect([counters.closed, time.pending]).toEqual([1, 0]);
+    },
+  );
+
+  test("closed, it gives up what is under way, and settles though the store does not answer or close", async () => {
+    const { time, counters, layer, denyHundred } = setUpBusy("both");
+    layer.start();
+    counters.trouble("stalled");
+    await time.advance(1_100);
+    denyHundred();
+    const before = counters.published.length;
+    counters.close = () => new Promise<void>(() => {});
+    const closing = layer.close(500);
+    await time.settle();
+    // The publish that was under way is over: the last words are a new one.
+    expect(counters.published.length).toBe(before + 1);
+    await time.advance(500);
+    await time.advance(1_000);
+    await closing;
+    expect(time.pending).toBe(0);
+  });
+
+  test("a store that several layers share is closed with the last of them", async () => {
+    const { world, time, counters, layer } = setUp();
+    const { clock, timers } = time;
+    const rest = { publishMs: 1_000, importMs: 2_000, durationMinMs: 60_000, floor: null, errorBudget: 0.02 };
+    const given = { region: "us", mode: "counters" as const, originId: async () => null, trace: null };
+    const random = new SeededRandom(5);
+    const other = new GlobalLayer(world.engine, world.ledger, counters, { ...rest, ...given, clock, timers, random });
+    await layer.close(100);
+    expect(counters.closed).toBe(0);
+    await other.close(100);
+    expect(counters.closed).toBe(1);
+  });
+
   test("stopped, it asks nobody and holds no timer", async () => {
     const { time, counters, layer } = setUp("both");
     layer.start();

@@ -151,7 +151,7 @@ export class GlobalLayer {
     const { timers, random } = this.#options;
     const jitter = 1 - JITTER + (2 * JITTER * random.uint32()) / 2 ** 32;
     round.handle = timers.set(() => {
-      if (this.#isRunning) this.#arm(round);
+      this.#arm(round);
       this.#runNow(round);
     }, round.everyMs * jitter);
   }

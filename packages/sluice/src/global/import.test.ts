@@ -252,14 +252,14 @@ describe("import", () => {
 
   describe("of a store that answers in pages", () => {
     /** Pages of one cell each, for the full pass and for what changed; `reads` says what was asked for. */
-    function setUpPages(pages: number) {
+    function setUpPages(pages: number, pageMs = 400) {
       const { world, time, ledger, counters, imports, unseen, ...rest } = setUp();
       const reads: (string | null)[] = [];
       const cell = (i: number) => ({ key: world.key(`k${i}`), sequence: world.sequence, foreign: i + 1, own: 0 });
       const read = async (_region: string, cursor: string | null): Promise<ImportPage> => {
         reads.push(cursor);
-        // Each page takes a while: three fit an import.
-        time.pass(400);
+        // Each page takes a while: at 400 ms, three fit an import.
+        time.pass(pageMs);
         if (cursor === "changes") return { cells: [], cursor: "changes", regionsLive: 1 };
         const i = cursor === null ? 0 : Number(cursor);
         const page = { cells: [cell(i)], cursor: "changes", regionsLive: 1 };
@@ -290,6 +290,20 @@ describe("import", () => {
       expect(reads.slice(6)).toEqual(["changes"]);
     });
 
+    test("an import that has used up its time does not begin another page", async () => {
+      const { reads, imports } = setUpPages(5, 500);
+      await imports.importOnce();
+      expect(reads).toEqual([null, "1"]);
+    });
+
+    test("a pass longer than the time between two passes comes to its end before the next begins", async () => {
+      const { reads, imports } = setUpPages(30);
+      for (let i = 0; i < 16; i++) await imports.importOnce();
+      expect(reads.filter((cursor) => cursor === null)).toHaveLength(2);
+      const passes = reads.filter((cursor) => cursor !== "changes");
+      expect(passes.slice(0, 31)).toEqual([null, ...Array.from({ length: 29 }, (_, i) => `${i + 1}`), null]);
+    });
+
     test("rows are missed only once the whole pass is over, and not if they were published meanwhile", async () => {
       const { world, table, ledger, unseen, imports } = setUpPages(5);
       for (const identifier of ["gone", "meanwhile"]) {
@@ -302,6 +316,85 @@ describe("import", () => {
       await imports.importOnce();
       expect(unseen()).toEqual([world.slot("gone")]);
     });
+  });
+
+  describe("the cursor", () => {
+    /** A store that answers what it is told to, or fails where it is told nothing. Answers to the next import's questions. */
+    function setUpScript() {
+      const { world, time, ledger, counters } = setUp();
+      const reads: (string | null)[] = [];
+      let script: Record<string, Partial<ImportPage>> = {};
+      const read = async (_region: string, cursor: string | null): Promise<ImportPage> => {
+        reads.push(cursor);
+        const page = script[String(cursor)];
+        if (page === undefined) throw new Error("away");
+        return { cells: [], cursor: "unused", regionsLive: 1, ...page };
+      };
+      const imports = new Import(world.engine, ledger, { ...counters, read } as never, optionsOf(time));
+      const asked = async (answers: Record<string, Partial<ImportPage>>) => {
+        script = answers;
+        reads.length = 0;
+        await imports.importOnce().catch(() => undefined);
+        return [...reads];
+      };
+      return { asked };
+    }
+
+    test("moves to the last of several pages of changes", async () => {
+      const { asked } = setUpScript();
+      await asked({ null: { cursor: "1" } });
+      expect(await asked({ 1: { cursor: "2", rest: "1b" }, "1b": { cursor: "3" } })).toEqual(["1", "1b"]);
+      expect(await asked({ 3: { cursor: "4" } })).toEqual(["3"]);
+    });
+
+    test("stays where it was if not all pages of changes were read: those that are left come again", async () => {
+      const { asked } = setUpScript();
+      await asked({ null: { cursor: "1" } });
+      expect(await asked({ 1: { cursor: "2", rest: "1b" } })).toEqual(["1", "1b"]);
+      // A full pass follows a failure; of several pages, it does not stand for what changed before it began.
+      expect(await asked({ null: { cursor: "5", rest: "p" }, p: {} })).toEqual([null, "p"]);
+      expect(await asked({ 1: { cursor: "6" } })).toEqual(["1"]);
+    });
+
+    test("moves with a full pass of one page, which has all that changed", async () => {
+      const { asked } = setUpScript();
+      await asked({ null: { cursor: "1" } });
+      await asked({});
+      expect(await asked({ null: { cursor: "5" } })).toEqual([null]);
+      expect(await asked({ 5: { cursor: "6" } })).toEqual(["5"]);
+    });
+
+    test("begins with the first pass, though that has several pages", async () => {
+      const { asked } = setUpScript();
+      expect(await asked({ null: { cursor: "1", rest: "p" }, p: { cursor: "2" } })).toEqual([null, "p"]);
+      expect(await asked({ 1: { cursor: "3" } })).toEqual(["1"]);
+    });
+  });
+
+  test("a defect is no junk: what a history's listener throws is told to whoever imports", async () => {
+    const { world, time, ledger, counters, put } = setUp();
+    await put("us", 5);
+    const trace = () => {
+      throw new Error("disk full");
+    };
+    const imports = new Import(world.engine, ledger, counters, { ...optionsOf(time), trace });
+    await expect(imports.importOnce()).rejects.toThrow("disk full");
+    expect([imports.junk, imports.failed]).toEqual([0, 1]);
+  });
+
+  test.each([
+    [49_999, 1],
+    [50_000, 2],
+  ])("a full pass over a table of %i keys looks for missing rows in %i turns", async (keys, turnsTaken) => {
+    const { world, time, ledger, counters, table } = setUp(50_000);
+    for (let i = 0; i < keys; i++) table.claim(i, 1, 1, MINUTE_MS as never, world.sequence);
+    const turns = new StepwiseTurns(time);
+    const imports = new Import(world.engine, ledger, counters, { ...optionsOf(time), timers: turns.timers });
+    const importing = imports.importOnce();
+    let taken = 0;
+    await turns.each(() => taken++);
+    await importing;
+    expect(taken).toBe(turnsTaken);
   });
 
   test("an answer of thousands of cells is merged in turns of the event loop", async () => {

@@ -154,9 +154,8 @@ export class Import {
     table.raisePublished(slot, at, own);
     // In use elsewhere: what this region has of it is worth publishing now, however little.
     if (foreign > 0 || table.regional(slot, at) > regional) this.#ledger.regionalRose(slot);
-    const name = this.#ledger.name(slot);
-    if (name !== undefined && at < table.sequence(slot)) {
-      this.overAdmissions.measure(name, at, own + foreign, table.limitLow(slot));
+    if (at < table.sequence(slot)) {
+      this.overAdmissions.measure(this.#ledger.name(slot)!, at, own + foreign, table.limitLow(slot));
     }
     this.cells++;
     this.#options.trace?.({

@@ -35,5 +35,27 @@ describe("origin identity", () => {
     expect([await known.readOnce(), await identity(one).readOnce()]).toEqual([id, id]);
     one.trouble("failing");
     expect(await known.readOnce()).toBeNull();
+    expect(await identity(one).readOnce()).toBeNull();
+  });
+
+  test("an origin that cannot tell of that cell has none", async () => {
+    const { origin, identity } = setUp();
+    const unknown = async () => [{ sum: Number.NaN, component: Number.NaN }];
+    const unread = origin();
+    unread.read = unknown;
+    const unraised = origin();
+    unraised.raise = unknown;
+    expect([await identity(unread).readOnce(), await identity(unraised).readOnce()]).toEqual([null, null]);
+  });
+
+  test("it is drawn from 52 bits, exact everywhere and never 0", async () => {
+    const { time, origin } = setUp();
+    const drawn = async (...words: number[]) => {
+      const calls = new OriginCalls(origin(), time.clock, time.timers);
+      return new OriginIdentity(calls, time.clock, { uint32: () => words.shift()! }).readOnce();
+    };
+    expect(await drawn(0, 0)).toBe("1");
+    expect(await drawn(0, 2 ** 32 - 1)).toBe(String(2 ** 20));
+    expect(await drawn(2 ** 32 - 1, 2 ** 32 - 1)).toBe(String(2 ** 52));
   });
 });

@@ -87,7 +87,6 @@ export class RegionalLayer implements Gate {
   }
 
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void {
-    if (left + left > limit) return;
     const withinMs = this.#hurryWithinMs;
     if (left * Math.max(durationMs, 2 * withinMs) < limit * withinMs) this.#hurry(slot);
   }
@@ -155,7 +154,7 @@ export class RegionalLayer implements Gate {
   #arm(): void {
     this.#handle = this.#options.timers.set(() => {
       void this.replay.flushOnce();
-      if (this.#isRunning) this.#arm();
+      this.#arm();
     }, this.#options.flushMs);
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { replaying } from "../../../../test/replaying-engine.ts";
+import type { TraceEvent } from "../core/trace.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -204,5 +205,185 @@ describe("replay", () => {
     origin.heal();
     await flush;
     expect(replay.unconfirmed()).toBe(2);
+  });
+
+  test("a flush that is not answered within a second has failed, and everything stays dirty", async () => {
+    const { time, accept, origin, replay } = replaying();
+    accept("a", 4);
+    origin.trouble("stalled");
+    let outcome: boolean | undefined;
+    void replay.flushOnce().then((isOk) => {
+      outcome = isOk;
+    });
+    await time.advance(999);
+    expect([outcome, replay.isFlushing]).toEqual([undefined, true]);
+    await time.advance(1);
+    expect([outcome, replay.isFlushing, replay.unconfirmed()]).toEqual([false, false, 4]);
+  });
+
+  test("with an open breaker nothing is listed or sent, and nothing hurries any more", async () => {
+    const { world, accept, origin, calls, replay } = replaying();
+    accept("a", 4);
+    origin.trouble("failing");
+    for (let i = 0; i < 20; i++) await calls.read([], 100);
+    origin.heal();
+    replay.hurried.add(world.slot());
+    expect([await replay.flushOnce(), origin.raises.length]).toEqual([false, 0]);
+    expect([replay.hurried.size, replay.unconfirmed()]).toEqual([0, 4]);
+  });
+
+  test("no more cells go out than the budget says, though a key has two", async () => {
+    const { time, accept, replay, raised } = replaying(3);
+    for (const identifier of ["a", "b", "c"]) accept(identifier, 1);
+    time.pass(MINUTE_MS);
+    for (const identifier of ["a", "b", "c"]) accept(identifier, 2);
+    await replay.flushOnce(3);
+    expect(raised()).toHaveLength(3);
+    expect(replay.unconfirmed()).toBeGreaterThan(0);
+    await replay.flushOnce(3);
+    expect([raised().length, replay.unconfirmed()]).toEqual([6, 0]);
+  });
+
+  test("while more are dirty than a flush carries, none is sent for its freshness alone", async () => {
+    const { world, time, replay, raised } = replaying(2);
+    for (const identifier of ["a", "b"]) world.accept(identifier, 1);
+    await replay.flushOnce(4);
+    expect(raised().sort()).toEqual(["a0", "a1", "b0", "b1"]);
+    time.pass(2_000);
+    for (const identifier of ["a", "b", "c"]) world.accept(identifier, 1);
+    await replay.flushOnce(2);
+    expect(
+      raised()
+        .slice(4)
+        .filter((one) => one.endsWith("0")),
+    ).toEqual([]);
+  });
+
+  test("cells that hurry go alone, not while a flush is under way, and within its budget", async () => {
+    const { world, accept, origin, replay, raised } = replaying(3);
+    await replay.flushHurriedOnce();
+    expect(origin.raises).toEqual([]);
+    accept("a", 1);
+    accept("b", 2);
+    replay.hurried.add(world.slot("b"));
+    origin.trouble("stalled");
+    const flush = replay.flushHurriedOnce();
+    replay.hurried.add(world.slot("a"));
+    await replay.flushHurriedOnce();
+    expect([origin.raises.length, replay.hurried.size, replay.isFlushing]).toEqual([1, 1, true]);
+    origin.heal();
+    await flush;
+    expect([raised(), replay.isFlushing]).toEqual([["b2"], false]);
+    await replay.flushHurriedOnce();
+    expect([raised(), replay.hurried.size]).toEqual([["b2", "a1"], 0]);
+    // Two of three are used up: one more, and then none until the next flush.
+    for (const identifier of ["a", "b"]) {
+      accept(identifier, 1);
+      replay.hurried.add(world.slot(identifier));
+    }
+    await replay.flushHurriedOnce();
+    expect(raised()).toHaveLength(3);
+    replay.hurried.add(world.slot("a"));
+    await replay.flushHurriedOnce();
+    expect(raised()).toHaveLength(3);
+    await replay.flushOnce();
+    expect(replay.unconfirmed()).toBe(0);
+  });
+
+  test("how long cost may have waited is counted from the last flush that sent all there was", async () => {
+    const { world, time, accept, origin, replay } = replaying(2);
+    const afterFlush = async (flush: () => Promise<unknown>) => {
+      time.pass(50);
+      await flush();
+      return replay.unconfirmedForMs;
+    };
+    const flushOnce = () => replay.flushOnce(2);
+    // Nothing there: nothing waits.
+    expect(await afterFlush(flushOnce)).toBe(0);
+    accept("a");
+    expect(await afterFlush(flushOnce)).toBe(0);
+    // More than the budget, a failure, and cells that hurried alone: something may still wait.
+    for (const identifier of ["a", "b", "c"]) accept(identifier);
+    expect(await afterFlush(flushOnce)).toBe(50);
+    origin.trouble("failing");
+    expect(await afterFlush(flushOnce)).toBe(100);
+    origin.heal();
+    replay.hurried.add(world.slot("c"));
+    expect(await afterFlush(() => replay.flushHurriedOnce())).toBe(150);
+    expect(await afterFlush(flushOnce)).toBe(0);
+    // A cell that the origin could not tell about.
+    accept("a");
+    const raise = origin.raise.bind(origin);
+    origin.raise = async (raises) => [{ sum: Number.NaN, component: Number.NaN }, ...(await raise(raises)).slice(1)];
+    expect(await afterFlush(flushOnce)).toBe(50);
+    origin.raise = raise;
+    expect(await afterFlush(flushOnce)).toBe(0);
+    // It began before it was answered: what was accepted meanwhile waits.
+    accept("a");
+    origin.trouble("stalled");
+    const flush = flushOnce();
+    time.pass(20);
+    origin.heal();
+    await flush;
+    expect(replay.unconfirmedForMs).toBe(20);
+  });
+
+  test("a loss is told with the number of keys that may be sent again", async () => {
+    const { accept, origin, replay } = replaying();
+    const told: number[] = [];
+    replay.onLoss = (keys) => told.push(keys);
+    for (const identifier of ["a", "b", "c"]) accept(identifier, 2);
+    await replay.flushOnce();
+    origin.lose();
+    await replay.flushOnce();
+    expect(told).toEqual([3]);
+  });
+
+  test("after a loss the window before is sent again too, and a slot that is free is passed over", async () => {
+    const { world, time, accept, origin, replay, sum } = replaying();
+    for (const identifier of ["a", "b", "c"]) accept(identifier, 4);
+    await replay.flushOnce();
+    time.pass(MINUTE_MS);
+    accept("a", 1);
+    await replay.flushOnce();
+    world.engine.release(world.slot("b"), true);
+    origin.lose();
+    await replay.flushOnce();
+    expect(replay.unconfirmed()).toBe(4 + 1 + 4);
+    await replay.flushOnce();
+    const sums = await Promise.all([sum("a"), sum("a", world.previous), sum("c", world.previous)]);
+    expect([sums, replay.unconfirmed()]).toEqual([[1, 4, 4], 0]);
+  });
+
+  test("an answer for a slot that has become another key's confirms nothing of the new one", async () => {
+    const { world, accept, origin, replay } = replaying();
+    accept("a", 4);
+    origin.trouble("stalled");
+    const flush = replay.flushOnce();
+    const slot = world.slot("a");
+    world.engine.release(slot, true);
+    accept("b", 3);
+    expect(world.slot("b")).toBe(slot);
+    origin.heal();
+    await flush;
+    expect([replay.unconfirmed(), world.ledger.unreplayed.size]).toEqual([3, 1]);
+  });
+
+  test("a history hears of every cell that was sent, with what was answered or that nothing was", async () => {
+    const events: TraceEvent[] = [];
+    const { world, time, accept, origin, replay } = replaying(100, 16, (event) => events.push(event));
+    accept("a", 4);
+    const { text: key, writer } = world.ledger.name(world.slot())!;
+    await origin.accept(key, world.sequence, 5);
+    origin.trouble("failing");
+    await replay.flushOnce();
+    origin.heal();
+    await replay.flushOnce();
+    const { wallMs, monoMs } = time;
+    const told = { kind: "raise", key, sequence: world.sequence, writer, total: 4, wallMs, monoMs, beganMs: monoMs };
+    expect(events).toEqual([
+      { ...told, isAnswered: false, sum: 0, component: 0 },
+      { ...told, isAnswered: true, sum: 9, component: 4 },
+    ]);
   });
 });

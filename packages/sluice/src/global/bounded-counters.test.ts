@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import { ManualTime } from "../../../../test/manual-time.ts";
+import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import { BoundedCounters } from "./bounded-counters.ts";
+
+const DEADLINE_MS = 10_000;
+
+function setUp() {
+  const time = new ManualTime();
+  const store = new TroubledCounters(time);
+  return { time, store, bounded: new BoundedCounters(store, time.timers) };
+}
+
+/** Every way to ask the store. */
+const CALLS: readonly (readonly [string, (counters: BoundedCounters) => Promise<unknown>])[] = [
+  ["publish", (counters) => counters.publish("eu", [])],
+  ["read", (counters) => counters.read("eu", null)],
+  ["cleanUp", (counters) => counters.cleanUp(5, 10)],
+  ["write", (counters) => counters.denials.write("eu", [])],
+  ["active", (counters) => counters.denials.active(5)],
+];
+
+describe("bounded counters", () => {
+  test.each(CALLS)("%s brings what the store answers, and what it fails with", async (_, call) => {
+    const { time, store, bounded } = setUp();
+    await call(bounded);
+    store.trouble("failing");
+    await expect(call(bounded)).rejects.toThrow("refused");
+    expect(time.pending).toBe(0);
+  });
+
+  test("arguments and answers are the store's own", async () => {
+    const { store, bounded } = setUp();
+    const key = { workspace: "w", namespace: "n", identifier: "i", durationMs: 60_000 as never };
+    await bounded.publish("us", [{ key, sequence: 7, count: 3, expiresAtMs: 9e15 }]);
+    await bounded.denials.write("us", [{ key, sequence: 7, limit: 9, expiresAtMs: 9e15 }]);
+    expect(await bounded.read("eu", null)).toEqual(await store.store.read("eu", null));
+    expect(await bounded.denials.active(5)).toEqual(await store.store.denials.active(5));
+    expect(await bounded.denials.active(5)).toHaveLength(1);
+    expect([await bounded.cleanUp(9e15, 1), await bounded.cleanUp(9e15, 10)]).toEqual([1, 1]);
+  });
+
+  test.each(CALLS)("%s that the store does not answer ends after ten seconds, and says so", async (_, call) => {
+    const { time, store, bounded } = setUp();
+    store.trouble("stalled");
+    const outcome = expect(call(bounded)).rejects.toThrow(`no answer within ${DEADLINE_MS} ms`);
+    await time.advance(DEADLINE_MS - 1);
+    expect(time.pending).toBe(1);
+    await time.advance(1);
+    await outcome;
+    expect(time.pending).toBe(0);
+  });
+
+  test("given up, who waits for a call waits no longer, and later calls are made", async () => {
+    const { time, store, bounded } = setUp();
+    store.trouble("stalled");
+    const call = bounded.publish("eu", []);
+    bounded.giveUp();
+    await expect(call).rejects.toThrow("no answer");
+    store.heal();
+    await bounded.publish("eu", []);
+    expect([store.published.length, time.pending]).toEqual([2, 0]);
+  });
+
+  test("closed, nobody waits and nobody asks any more; the store itself stays open", async () => {
+    const { time, store, bounded } = setUp();
+    store.trouble("stalled");
+    const call = bounded.publish("eu", []);
+    await bounded.close();
+    await expect(call).rejects.toThrow("no answer");
+    store.heal();
+    await expect(bounded.publish("eu", [])).rejects.toThrow("the global layer is closed");
+    expect([store.published.length, store.closed, time.pending]).toEqual([1, 0, 0]);
+  });
+
+  test("a store that can tell origins apart is told, one that cannot is not", async () => {
+    const { time, store, bounded } = setUp();
+    await bounded.register("eu", "7");
+    const told: string[] = [];
+    const register = async (region: string, origin: string) => void told.push(region, origin);
+    await new BoundedCounters(Object.assign(store, { register }), time.timers).register("eu", "7");
+    expect(told).toEqual(["eu", "7"]);
+  });
+});

@@ -1,0 +1,245 @@
+import { describe, expect, test } from "vitest";
+import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { FLUSH_MS, FRESH_MS, MINUTE_MS } from "../../../../test/processes.ts";
+import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
+import type { DurationMs, Slot } from "../core/brands.ts";
+import { NONE } from "../engine/cell-table.ts";
+import { encodeKey } from "../engine/key.ts";
+import { RegionalLayer } from "./regional-layer.ts";
+
+const MINUTE = MINUTE_MS as DurationMs;
+const SECOND = 1_000 as DurationMs;
+const READ_TIMEOUT_MS = 300;
+
+/** The layer over a key of a minute that has a slot, ten seconds into its window: none of its cells is fresh. */
+function setUp(commandsPerSecond = 50_000) {
+  const world = new LayeredEngine(16);
+  const { time, engine, ledger } = world;
+  const origin = new TroubledOrigin(time);
+  const alive: (boolean | undefined)[] = [];
+  const timers = {
+    ...time.timers,
+    set: (callback: () => void, delayMs: number, keepsAlive?: boolean) => {
+      alive.push(keepsAlive);
+      return time.timers.set(callback, delayMs);
+    },
+  };
+  const options = { flushMs: FLUSH_MS, readTimeoutMs: READ_TIMEOUT_MS, commandsPerSecond, trace: null };
+  const layer = new RegionalLayer(engine, ledger, origin, { ...options, clock: time.clock, timers });
+  time.pass(10_000);
+  world.accept("a");
+  const slot = world.slot();
+  const { table } = engine;
+  /** Makes both cells fresh from now on, for so long. */
+  const freshFor = (currentMs: number, previousMs = currentMs) => {
+    table.raiseFreshUntil(slot, world.sequence, time.monoMs + currentMs);
+    table.raiseFreshUntil(slot, world.previous, time.monoMs + previousMs);
+  };
+  const verdict = (of: Slot = slot) => {
+    const nowMs = engine.clock.nowMs();
+    return layer.verdict(of, world.sequence, nowMs, MINUTE);
+  };
+  const openBreaker = async () => {
+    origin.trouble("failing");
+    for (let i = 0; i < 20; i++) await layer.calls.read([], 100);
+    origin.heal();
+  };
+  return { world, time, origin, layer, slot, table, freshFor, verdict, openBreaker, alive };
+}
+
+describe("the gate", () => {
+  test("memory decides while both cells are fresh, up to the deadline and not beyond", () => {
+    for (const [currentMs, previousMs] of [
+      [100, 200],
+      [200, 100],
+    ] as const) {
+      const { world, time, layer, slot, freshFor, verdict } = setUp();
+      freshFor(currentMs, previousMs);
+      time.pass(99);
+      expect([verdict(), layer.isSettled(slot, world.sequence)]).toEqual(["proceed", true]);
+      time.pass(1);
+      expect([verdict(), layer.isSettled(slot, world.sequence)]).toEqual(["read", false]);
+    }
+  });
+
+  test("a key without a slot is read", () => {
+    expect(setUp().verdict(NONE)).toBe("read");
+  });
+
+  test("a window younger than the freshness interval needs its previous cell alone", async () => {
+    const { time, freshFor, verdict } = setUp();
+    await time.advanceToWindow(MINUTE_MS);
+    freshFor(0, 2 * FRESH_MS);
+    time.pass(FRESH_MS - 1);
+    expect(verdict()).toBe("proceed");
+    time.pass(1);
+    expect(verdict()).toBe("read");
+  });
+
+  test("a strict key is read until one duration has passed since its last denial", () => {
+    const { time, layer, slot, freshFor, verdict } = setUp();
+    // A second, so that its window lasts.
+    layer.denied(slot, SECOND);
+    freshFor(FRESH_MS);
+    time.pass(SECOND - 1);
+    expect(verdict()).toBe("read");
+    time.pass(1);
+    expect(verdict()).toBe("proceed");
+  });
+
+  test("with an open breaker, what should be read is degraded, and what is fresh is not", async () => {
+    const { freshFor, verdict, openBreaker } = setUp();
+    await openBreaker();
+    expect([verdict(), verdict(NONE)]).toEqual(["degraded", "degraded"]);
+    freshFor(100);
+    expect(verdict()).toBe("proceed");
+  });
+
+  test("a read suffices as long as what it brought is fresh, or it was allowed to take", () => {
+    for (const [durationMs, enoughMs] of [
+      [MINUTE, FRESH_MS],
+      [SECOND, READ_TIMEOUT_MS],
+    ] as const) {
+      const { world, time, layer, slot } = setUp();
+      const beganMs = time.monoMs;
+      time.pass(enoughMs);
+      world.engine.clock.read();
+      expect([layer.suffices(slot, beganMs, durationMs), layer.suffices(NONE, beganMs, durationMs)]).toEqual([
+        true,
+        true,
+      ]);
+      time.pass(1);
+      world.engine.clock.read();
+      expect([layer.suffices(slot, beganMs, durationMs), layer.suffices(NONE, beganMs, durationMs)]).toEqual([
+        false,
+        false,
+      ]);
+    }
+  });
+
+  test("a read that began before the key's last denial does not suffice", () => {
+    const { time, layer, slot } = setUp();
+    layer.denied(slot, MINUTE);
+    expect(layer.suffices(slot, time.monoMs, MINUTE)).toBe(true);
+    expect(layer.suffices(slot, time.monoMs - 1, MINUTE)).toBe(false);
+    expect(layer.suffices(NONE, time.monoMs - 1, MINUTE)).toBe(true);
+  });
+
+  test("after a clock that was set back everything known is stale, whichever slot it is in", () => {
+    const { world, layer, table, freshFor, verdict } = setUp();
+    world.accept("b");
+    world.accept("c");
+    world.engine.release(world.slot("b"), true);
+    freshFor(100);
+    const last = world.slot("c");
+    table.raiseFreshUntil(last, world.sequence, world.time.monoMs + 100);
+    table.raiseFreshUntil(last, world.previous, world.time.monoMs + 100);
+    expect([verdict(), verdict(last)]).toEqual(["proceed", "proceed"]);
+    layer.makeAllStale();
+    expect([verdict(), verdict(last)]).toEqual(["read", "read"]);
+  });
+});
+
+describe("a read before a decision", () => {
+  test("ends with its request's time, however long its own call may take, and keeps the process alive", async () => {
+    const { world, time, origin, layer, alive } = setUp();
+    origin.trouble("stalled");
+    alive.length = 0;
+    const untilMs = time.monoMs + 100;
+    const one = layer.read(world.key(), true, untilMs);
+    const many = layer.readMany(
+      ["a", "b"].map((id) => ({ key: world.key(id), mayClaim: true })),
+      untilMs,
+    );
+    expect(alive.filter((keepsAlive) => keepsAlive === true)).toHaveLength(2);
+    await time.advance(100);
+    const { sequence } = world;
+    const failed = { isOk: false, beganMs: untilMs, sequence, current: 0, previous: 0 };
+    expect([await one, await many]).toEqual([failed, [failed, failed]]);
+    origin.heal();
+    await time.advance(READ_TIMEOUT_MS);
+    expect(time.pending).toBe(0);
+  });
+
+  test("of a request whose time is over is not waited for", async () => {
+    const { world, time, origin, layer } = setUp();
+    origin.trouble("stalled");
+    const late = layer.read(world.key(), true, time.monoMs - 50);
+    await time.advance(0);
+    expect((await late).isOk).toBe(false);
+    origin.heal();
+  });
+
+  test("what a request may wait is the read timeout from when it came", () => {
+    const { time, layer } = setUp();
+    expect(layer.waitUntilMs()).toBe(time.monoMs + READ_TIMEOUT_MS);
+  });
+});
+
+describe("the flush timer", () => {
+  test("flushes once an interval, though it was started twice, and not at all once stopped", async () => {
+    const { time, origin, layer } = setUp();
+    layer.start();
+    layer.start();
+    expect(time.pending).toBe(1);
+    await time.advance(3 * FLUSH_MS);
+    expect(origin.raises).toHaveLength(3);
+    layer.stop();
+    expect(time.pending).toBe(0);
+    await time.advance(FLUSH_MS);
+    expect(origin.raises).toHaveLength(3);
+  });
+
+  test("a cell that hurries has one timer with all others, none while stopped, and one again after a new start", async () => {
+    const { time, layer, slot } = setUp();
+    const hurry = () => layer.accepted(slot, 0, 10, MINUTE);
+    hurry();
+    expect(time.pending).toBe(0);
+    layer.start();
+    hurry();
+    hurry();
+    expect(time.pending).toBe(2);
+    layer.stop();
+    expect(time.pending).toBe(0);
+    hurry();
+    expect(time.pending).toBe(0);
+    layer.start();
+    hurry();
+    expect(time.pending).toBe(2);
+    await time.advance(FLUSH_MS / 10);
+    expect(time.pending).toBe(1);
+    hurry();
+    expect(time.pending).toBe(2);
+    layer.stop();
+  });
+});
+
+describe("closing the layer", () => {
+  test("what is dirty goes out in steps of ten thousand, whatever the budget, without a pause", async () => {
+    const { world, time, origin, layer } = setUp(20);
+    world.accept("b", 2);
+    world.accept("c", 3);
+    expect(await layer.close(1_000)).toBe(0);
+    expect([await origin.sum(encodeKey(world.key("c")), world.sequence), origin.raises.length]).toEqual([3, 1]);
+    expect([origin.closed, time.pending]).toEqual([1, 0]);
+  });
+
+  test("an origin that is away is asked every 50 ms until the time is over, and what it did not take is lost", async () => {
+    const { time, origin, layer } = setUp();
+    origin.trouble("failing", "raises");
+    const closing = layer.close(200);
+    await time.advance(49);
+    expect(origin.raises).toHaveLength(1);
+    await time.advance(1);
+    expect(origin.raises).toHaveLength(2);
+    await time.advance(150);
+    expect(await closing).toBe(1);
+    expect([origin.raises.length, time.pending]).toEqual([4, 0]);
+  });
+
+  test("nothing dirty, nothing sent", async () => {
+    const { world, origin, layer, slot } = setUp();
+    world.engine.release(slot, true);
+    expect([await layer.close(1_000), origin.raises.length, origin.closed]).toEqual([0, 0, 1]);
+  });
+});
