@@ -7,7 +7,7 @@
 import type { GlobalStats, OriginStats } from "sluice";
 import type { Labels, Sample } from "./exposition.ts";
 import type { Reading } from "./reading.ts";
-import { BUCKETS_S, NAMESPACES_MAX } from "./tally.ts";
+import { BUCKETS_S } from "./tally.ts";
 
 export interface Metric {
   readonly name: string;
@@ -64,9 +64,10 @@ function shortened(text: string): string {
 
 /** The name of the namespace: its id is what the limiter knows it by. */
 function overAdmissions({ stats }: Reading, read: (one: { excess: number; limits: number }) => number): Sample[] {
-  return Object.entries(stats.global?.overAdmission ?? {})
-    .slice(0, NAMESPACES_MAX)
-    .map(([namespace, measured]) => ({ labels: { namespace: shortened(namespace) }, value: read(measured) }));
+  return Object.entries(stats.global?.overAdmission ?? {}).map(([namespace, measured]) => ({
+    labels: { namespace: shortened(namespace) },
+    value: read(measured),
+  }));
 }
 
 export const METRICS: readonly Metric[] = [

@@ -5,7 +5,7 @@ const HEAD = `# Metrics
 
 The listener for operators (\`--ops-port\`, loopback by default) answers \`GET /metrics\` in the text format of Prometheus. With several workers
 their numbers are added up; where that makes no sense (an age, a quantile) the largest stands. Every series has the label \`region\`. No
-label is ever an identifier. Namespaces beyond the first hundred of a process are told together, with empty names: there are fewer than
+label is ever an identifier. Namespaces beyond the first hundred of a server are told together, with empty names: there are fewer than
 2,000 series, whatever callers do.
 
 \`sluice_build_info\` is 1, with the labels \`version\`, \`node\` and \`region\`.

@@ -97,6 +97,29 @@ describe("metrics", () => {
     expect(sum(/^sluice_decisions_total/)).toBe(20_000);
   });
 
+  test("workers that met different namespaces make fewer than 2,000 series together, and nothing goes uncounted", async () => {
+    const decision = { limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    const over = { cells: 1, cellsOver: 1, excess: 1, limits: 10 };
+    const readings: Reading[] = [];
+    for (let worker = 0; worker < 32; worker++) {
+      const tally = new Tally();
+      const numbers = Array.from({ length: 300 }, (_, i) => 1_000 * worker + i);
+      for (const number of numbers) {
+        tally.decided(namespace(number), { ...decision, success: true, reason: "allowed", source: "local" }, false);
+      }
+      const one = await reading(tally);
+      const overAdmission = Object.fromEntries(numbers.map((number) => [`rlns_${number}`, over]));
+      readings.push({ ...one, stats: { ...one.stats, global: { ...one.stats.global!, overAdmission } } });
+    }
+    const series = seriesOf(metricsText(readings, { version: "1", region: "eu" }));
+    expect(series.size).toBeLessThan(2000);
+    const sum = (name: string) =>
+      [...series].reduce((total, [one, value]) => total + (one.startsWith(`${name}{`) ? value : 0), 0);
+    expect(sum("sluice_namespace_decisions_total")).toBe(32 * 300);
+    expect(sum("sluice_over_admission_excess_total")).toBe(32 * 300);
+    expect(sum("sluice_over_admission_limits_total")).toBe(32 * 3_000);
+  });
+
   test("a name of a namespace cannot break a line", async () => {
     const tally = new Tally();
     const decision = { success: true, limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
