@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../../test/rig/free-port.ts";
 
 export const TOKEN = "a-root-key-for-benchmarks";
 /** Clock ticks a second of /proc: fixed on Linux. */
@@ -13,11 +14,14 @@ const TICKS_PER_SECOND = 100;
 
 export class ServerProcess {
   readonly url: string;
+  /** Empty: it has no listener for operators. */
+  readonly opsUrl: string;
   readonly #child: ChildProcess;
   readonly #folder: string;
 
-  private constructor(url: string, child: ChildProcess, folder: string) {
-    this.url = url;
+  private constructor(urls: { readonly url: string; readonly opsUrl: string }, child: ChildProcess, folder: string) {
+    this.url = urls.url;
+    this.opsUrl = urls.opsUrl;
     this.#child = child;
     this.#folder = folder;
   }
@@ -27,12 +31,18 @@ export class ServerProcess {
   }
 
   /** `sluice serve`, as built. */
-  static sluice(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
+  static async sluice(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
     const program = fileURLToPath(new URL("../../../packages/server/bin/sluice.mjs", import.meta.url));
-    return ServerProcess.#start([program, "serve", "--port", "0"], { SLUICE_ROOT_KEY: TOKEN, ...env });
+    const opsPort = await freePort();
+    const args = [program, "serve", "--port", "0", "--ops-port", String(opsPort)];
+    return ServerProcess.#start(args, { SLUICE_ROOT_KEY: TOKEN, ...env }, `http://127.0.0.1:${opsPort}`);
   }
 
-  static async #start(args: readonly string[], env: Readonly<Record<string, string>>): Promise<ServerProcess> {
+  static async #start(
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    opsUrl = "",
+  ): Promise<ServerProcess> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
     const child = spawn(process.execPath, args, {
       env: { ...process.env, SLUICE_DATA: folder, ...env },
@@ -43,7 +53,7 @@ export class ServerProcess {
       const url = /listens on (http:\S+)/.exec(line)?.[1];
       if (url === undefined) continue;
       child.stdout.resume();
-      return new ServerProcess(url, child, folder);
+      return new ServerProcess({ url, opsUrl }, child, folder);
     }
     throw new Error(`${args.join(" ")} ended before it listened`);
   }

@@ -1,87 +1,42 @@
-/** `npm run bench-http`: the server beside a bare node:http one, alone and with Redis and MariaDB; with `--write` into docs/. */
-import { writeFile } from "node:fs/promises";
-import { cpus, loadavg } from "node:os";
+/** `npm run bench-http`: the server beside a bare one, and what scraping costs it; with `--write` into docs/benchmarks-http.md. */
+import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { MariadbServer } from "../../../test/rig/mariadb-server.ts";
 import { RedisServer } from "../../../test/rig/redis-server.ts";
-import { median } from "../median.ts";
-import { markdownTable } from "../table.ts";
-import { ServerProcess } from "./contenders.ts";
-import { type Figure, type Load, runLoad } from "./load.ts";
+import { sectionOf, withSection } from "../page-section.ts";
+import { HEADING, measureScraping, scrapingSection } from "./scraping.ts";
+import { measureServers } from "./servers.ts";
 
 const PAGE = new URL("../../../docs/benchmarks-http.md", import.meta.url);
-const { values } = parseArgs({ options: { write: { type: "boolean" }, starts: { type: "string", default: "5" } } });
-const starts = Number(values.starts);
-const WARM_S = 2;
-const ROUND_S = 5;
-const one: Load = { operation: "limit", checks: 1 };
-const twenty: Load = { operation: "multiLimit", checks: 20 };
+const PARTS = ["servers", "scraping"] as const;
+
+const { values } = parseArgs({
+  options: {
+    write: { type: "boolean", default: false },
+    starts: { type: "string", default: "5" },
+    rounds: { type: "string", default: "4" },
+    only: { type: "string" },
+  },
+});
+if (values.only !== undefined && !PARTS.some((part) => part === values.only)) {
+  process.stderr.write(`--only takes one of ${PARTS.join(", ")}, not ${JSON.stringify(values.only)}\n`);
+  process.exit(2);
+}
+const isWanted = (part: (typeof PARTS)[number]) => values.only === undefined || values.only === part;
+const tell = (line: string) => process.stderr.write(`${line}\n`);
 
 const redis = await RedisServer.start();
 const mariadb = await MariadbServer.start();
 const attached = { SLUICE_REDIS_URL: redis.url, SLUICE_SQL_URL: mariadb.url(), SLUICE_REGION: "bench" };
-const contenders: readonly (readonly [string, Load, () => Promise<ServerProcess>])[] = [
-  ["bare node:http", one, () => ServerProcess.bare()],
-  ["limit", one, () => ServerProcess.sluice({})],
-  ["limit, with Redis and MariaDB", one, () => ServerProcess.sluice(attached)],
-  ["multiLimit of 20", twenty, () => ServerProcess.sluice({})],
-];
-const figures = new Map<string, Figure[]>(contenders.map(([name]) => [name, []]));
-// In turns, and a new process each time: one start of the same code may settle at two thirds of another.
-for (let start = 0; start < starts; start++) {
-  for (const [name, load, begin] of contenders) {
-    const server = await begin();
-    await runLoad(server, load, WARM_S);
-    figures.get(name)!.push(await runLoad(server, load, ROUND_S));
-    await server.stop();
-    process.stderr.write(`${name}: ${figures.get(name)!.at(-1)!.requestsPerSecond.toFixed(0)} requests/s\n`);
-  }
-}
+const before = await readFile(PAGE, "utf8");
+const servers = isWanted("servers") ? await measureServers(attached, Number(values.starts), tell) : before;
+const scraping = isWanted("scraping")
+  ? scrapingSection(await measureScraping(attached, Number(values.rounds), tell))
+  : sectionOf(before, HEADING);
 await mariadb.stop();
 await redis.stop();
 
-const of = (name: string, field: keyof Figure) => median(figures.get(name)!.map((figure) => figure[field]));
-const rows = contenders.map(([name, { checks }]) => {
-  const floor = name === "limit, with Redis and MariaDB" ? "limit" : "bare node:http";
-  const byRate = (checks * of(name, "requestsPerSecond")) / of(floor, "requestsPerSecond");
-  const byCpu = (checks * of(floor, "cpuUs")) / of(name, "cpuUs");
-  return [
-    name,
-    of(name, "requestsPerSecond").toFixed(0),
-    (checks * of(name, "requestsPerSecond")).toFixed(0),
-    of(name, "cpuUs").toFixed(1),
-    `${byRate.toFixed(2)} (${floor})`,
-    byCpu.toFixed(2),
-    of(name, "p50Ms").toFixed(2),
-    of(name, "p99Ms").toFixed(2),
-    of(name, "failed").toFixed(0),
-  ];
-});
-const cores = cpus();
-const head = [
-  "server",
-  "requests/s",
-  "checks/s",
-  "CPU µs/request",
-  "checks/s as a ratio to",
-  "by CPU",
-  "p50 ms",
-  "p99 ms",
-  "not 2xx",
-];
-const batch = (twenty.checks * of("multiLimit of 20", "requestsPerSecond")) / of("limit", "requestsPerSecond");
-const page = `# Benchmarks of the server
-
-${cores.length} cores of ${cores[0]?.model ?? "an unknown processor"}; Node ${process.versions.node}; ${starts} starts of each, ${ROUND_S} s each after ${WARM_S} s, in turns; medians; load average ${(loadavg()[0] ?? 0).toFixed(0)} at the end.
-\`npm run bench-http --workspace bench -- --write\` makes this page, after \`npm run build\`.
-
-One server process; 64 connections from another core ask again as soon as they are answered, 1,000 identifiers. The bare server parses the
-same JSON and answers the same, and does nothing else. CPU is what the server itself used, whatever else the machine did.
-
-${markdownTable(head, rows)}
-
-multiLimit of 20 checks ${batch.toFixed(1)} times as many limits a second as limit.
-`;
+const page = scraping === "" ? servers : withSection(servers, HEADING, scraping);
 process.stdout.write(page);
-if (values.write === true) await writeFile(PAGE, page);
+if (values.write) await writeFile(PAGE, page);
 process.exit(0);
