@@ -23,6 +23,7 @@ const PLANTED = {
   rootKey: "planted-root-key-of-the-server",
   identifierKey: "planted-identifier-key",
   unknownKey: "planted-key-of-nobody",
+  collectorKey: "planted-key-of-the-collector",
   headerValue: "planted-header-value",
 };
 /** What belongs to callers: in an audit trail it is what was asked for, in a log it is nobody's business. */
@@ -65,6 +66,9 @@ function urls(redisPassword: string, sqlPassword: string) {
     SLUICE_ROOT_KEY: PLANTED.rootKey,
     SLUICE_LOG_IDENTIFIER_KEY: PLANTED.identifierKey,
     SLUICE_REGION: "eu",
+    SLUICE_TRACES_ENDPOINT: "http://127.0.0.1:1",
+    SLUICE_TRACES_HEADERS: `api-key=${PLANTED.collectorKey}`,
+    SLUICE_TRACES_SAMPLE: "1",
   };
 }
 
@@ -221,6 +225,7 @@ test("no planted secret is in any output, page, metric, answer, audit line or ch
   expect(said.get("audit")).toContain(IDENTIFIERS[1]);
   expect(said.get("standard error of server 0")).toMatch(/"problem":.*"event":"request"/);
   expect(started[0]!.log("request.failed")).toHaveLength(1);
+  expect(started[0]!.log("traces.away")).toHaveLength(1);
   expect(said.size).toBeGreaterThan(45);
 
   const pem = readFileSync(keyFile, "utf8")

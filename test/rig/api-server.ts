@@ -94,6 +94,7 @@ export async function startApi(
     store,
     log,
     requestLog: RequestLog.of(lines, { requests: "off", identifiers: "hashed", identifierKey: "a key", ...requestLog }),
+    tracer: null,
     wallMs: Date.now,
     settings: { ...SETTINGS, ...settings },
   });

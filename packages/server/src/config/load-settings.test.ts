@@ -61,6 +61,35 @@ function refusal(given: Given): InputError {
   throw new Error("it was not refused");
 }
 
+describe("the variables of OpenTelemetry", () => {
+  const otel = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318",
+    OTEL_SERVICE_NAME: "limits",
+    OTEL_EXPORTER_OTLP_HEADERS: "api-key=x",
+  };
+
+  test("are taken where nothing else is said, and say so", () => {
+    const { settings, effective } = load({ environment: { ...otel, SLUICE_TRACES_SERVICE: "mine" } });
+    expect(settings.traces).toEqual({
+      endpoint: "http://collector:4318",
+      headers: { "api-key": "x" },
+      ratio: 0.01,
+      service: "mine",
+      attributes: {},
+    });
+    const sources = new Map(effective.map(({ path, source, shown }) => [path, `${source}: ${shown}`]));
+    expect(sources.get("traces.endpoint")).toBe("OTEL_EXPORTER_OTLP_ENDPOINT: http://collector:4318/");
+    expect(sources.get("traces.headers")).toBe("OTEL_EXPORTER_OTLP_HEADERS: (hidden)");
+    expect(sources.get("traces.service")).toBe("SLUICE_TRACES_SERVICE: mine");
+  });
+
+  test("turn traces off, and are not looked at where nobody named a collector", () => {
+    expect(load({ environment: { ...otel, OTEL_SDK_DISABLED: "true" } }).settings.traces).toBeNull();
+    expect(load({ environment: { ...otel, OTEL_TRACES_EXPORTER: "none" } }).settings.traces).toBeNull();
+    expect(load({ environment: { OTEL_TRACES_SAMPLER_ARG: "not ours" } }).settings.traces).toBeNull();
+  });
+});
+
 describe("settings", () => {
   test("a file is weaker than the environment, and that than flags; every value knows its source", () => {
     const given = {
@@ -224,6 +253,15 @@ describe("bad settings", () => {
     { environment: { SLUICE_SQL_URL: "sqlite::memory:" }, says: "SLUICE_SQL_URL must be a URL" },
     { options: { namespacesMax: "0" }, says: "--namespaces-max must be an integer from 1 to 1000000" },
     { options: { httpBodyMax: "1GB" }, says: "--http-body-max must be from 1KiB to 64MiB" },
+    { environment: { SLUICE_TRACES_ENDPOINT: `https://:${SECRET}@h` }, says: "SLUICE_TRACES_ENDPOINT must be a URL" },
+    { options: { tracesEndpoint: "grpc://h:4317" }, says: "--traces-endpoint must be a URL http:// or https://" },
+    { options: { tracesSample: "1.5" }, says: "--traces-sample must be a number from 0 to 1" },
+    { environment: { SLUICE_TRACES_HEADERS: `no pair ${SECRET}` }, says: "SLUICE_TRACES_HEADERS must be pairs" },
+    { options: { tracesAttributes: "a=%zz" }, says: "--traces-attributes must be pairs" },
+    {
+      environment: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://h", OTEL_TRACES_SAMPLER_ARG: "all" },
+      says: "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1",
+    },
     { options: { logRequests: "some" }, says: "--log-requests must be one of off, errors, all" },
     { options: { logIdentifiers: "md5" }, says: "--log-identifiers must be one of hashed, plain" },
     { options: { logLevel: "verbose" }, says: "--log-level must be one of debug, info, warn, error" },

@@ -6,6 +6,7 @@ import { isLoopback, usualNames } from "../http/host-check.ts";
 import { InputError } from "../input-error.ts";
 import { readTextFile } from "../text-file.ts";
 import { givenEnvironment, givenFile, givenFlags } from "./given.ts";
+import { withOpenTelemetry } from "./open-telemetry-variables.ts";
 import { type Effective, type Read, readValues } from "./read-settings.ts";
 import type { ServerSettings } from "./settings.ts";
 import { SETTINGS } from "./settings-table.ts";
@@ -26,7 +27,7 @@ export function loadSettings(options: Readonly<Record<string, unknown>>, environ
   const [path, called] =
     options["file"] === undefined ? [environment["SLUICE_FILE"], "SLUICE_FILE"] : [options["file"], "--file"];
   const file = typeof path === "string" && path !== "" ? [givenFile(path, called)] : [];
-  const read = readValues([flags, variables, ...file]);
+  const read = readValues(withOpenTelemetry([flags, variables, ...file], environment));
   return { settings: settingsOf(read), effective: read.effective, warnings: warningsOf(read) };
 }
 
@@ -64,6 +65,7 @@ function settingsOf(read: Read): ServerSettings {
       identifiers: values.logIdentifiers,
       identifierKey: values.logIdentifierKey ?? randomBytes(IDENTIFIER_KEY_BYTES).toString("hex"),
     },
+    traces: tracesOf(values),
     cellsMax: values.cells,
     namespacesMax: values.namespacesMax,
     auditKeepMs: values.auditKeep,
@@ -72,6 +74,18 @@ function settingsOf(read: Read): ServerSettings {
 }
 
 const IDENTIFIER_KEY_BYTES = 32;
+
+function tracesOf(values: Read["values"]): ServerSettings["traces"] {
+  const { tracesEndpoint, tracesHeaders, tracesSample, tracesService, tracesAttributes } = values;
+  if (tracesEndpoint === null) return null;
+  return {
+    endpoint: tracesEndpoint,
+    headers: tracesHeaders ?? {},
+    ratio: tracesSample,
+    service: tracesService,
+    attributes: tracesAttributes ?? {},
+  };
+}
 
 function warningsOf({ values, effective }: Read): readonly string[] {
   const isDefault = effective.some(({ path, source }) => path === SETTINGS.region.path && source === "default");

@@ -1,5 +1,5 @@
 /** Every setting of `sluice serve`. docs/configuration.md lists the same, and a test holds the two together. */
-import { integerWithin, oneOf, type Reading, wholeSpanWithin } from "../plan/readings.ts";
+import { integerWithin, numberWithin, oneOf, type Reading, wholeSpanWithin } from "../plan/readings.ts";
 import { type Setting, suggestion } from "./setting.ts";
 
 type Row<T> = Omit<Setting<T>, "initial" | "hint"> & { readonly hint: string | Setting["hint"] };
@@ -73,6 +73,29 @@ const listOf: Reading<readonly string[]> = (value) => {
   const names = items.map((one) => (typeof one === "string" ? one.trim() : ""));
   return names.length > 0 && names.every((name) => /^[^\s,/]{1,253}$/.test(name)) ? names : undefined;
 };
+
+/** OpenTelemetry's way to write several names with a value each. */
+function pairsOf(name: RegExp): Reading<Readonly<Record<string, string>>> {
+  return (value) => {
+    if (typeof value !== "string" || value === "") return undefined;
+    const pairs: Record<string, string> = {};
+    for (const pair of value.split(",")) {
+      const [, key = "", text = ""] = /^\s*([^=]*?)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
+      const plain = decoded(text);
+      if (!name.test(key) || plain === undefined || !/^[\x20-\x7e]{1,4096}$/.test(plain)) return undefined;
+      pairs[key] = plain;
+    }
+    return pairs;
+  };
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Bytes: a number of them, or with KiB or MiB. */
 function bytesWithin(low: number, high: number): Reading<number> {
@@ -379,6 +402,55 @@ export const SETTINGS = {
     },
     "drawn at each start",
   ),
+  tracesEndpoint: optional<string>({
+    path: "traces.endpoint",
+    value: "<url>",
+    help: "the OpenTelemetry collector that gets spans of requests, OTLP over HTTP; /v1/traces is added to it",
+    rule: "a URL http:// or https:// with a host; without user and parameters",
+    read: (value) => {
+      if (typeof value !== "string" || !URL.canParse(value)) return undefined;
+      const { protocol, username, password, search, hash } = new URL(value);
+      const isPlain = [username, password, search, hash].every((part) => part === "");
+      return isPlain && ["http:", "https:"].includes(protocol) ? value : undefined;
+    },
+    hint: "such as http://127.0.0.1:4318; a key goes into traces.headers",
+    secret: "url",
+  }),
+  tracesHeaders: optional<Readonly<Record<string, string>>>({
+    path: "traces.headers",
+    value: "<pairs>",
+    help: "headers that the collector wants to see, such as a key",
+    rule: "pairs of a name and a value, name=value, with commas between; what is not plain in a value is written with %",
+    read: pairsOf(/^[!#$%&'*+.^`|~\w-]{1,128}$/),
+    hint: "such as api-key=…",
+    secret: "token",
+  }),
+  tracesSample: setting({
+    path: "traces.sample",
+    value: "<share>",
+    help: "the share of requests that are traced, of those whose caller keeps no trace; a caller that keeps one decides",
+    rule: "a number from 0 to 1",
+    read: numberWithin(0, 1),
+    initialText: "0.01",
+    hint: "such as 0.01, one in a hundred",
+  }),
+  tracesService: setting({
+    path: "traces.service",
+    value: "<name>",
+    help: "the name of the service in its spans",
+    rule: "1 to 255 characters",
+    read: textWithin(1, 255),
+    initialText: "sluice",
+    hint: "such as sluice-eu",
+  }),
+  tracesAttributes: optional<Readonly<Record<string, string>>>({
+    path: "traces.attributes",
+    value: "<pairs>",
+    help: "further attributes of the resource that the spans are of",
+    rule: "pairs of a name and a value, name=value, with commas between; what is not plain in a value is written with %",
+    read: pairsOf(/^[\w./-]{1,255}$/),
+    hint: "such as deployment.environment.name=production,host.name=a1",
+  }),
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;

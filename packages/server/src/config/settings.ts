@@ -1,6 +1,7 @@
 /** What `sluice serve` runs by, with every default filled in and checked. docs/configuration.md lists the names. */
 import type { ApiSettings } from "../http/api.ts";
 import type { RequestLogSettings } from "../http/request-log.ts";
+import type { TraceSettings } from "../traces/open-tracer.ts";
 
 export interface ServerSettings {
   readonly host: string;
@@ -27,6 +28,8 @@ export interface ServerSettings {
   readonly shutdownTimeoutMs: number;
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly requestLog: RequestLogSettings;
+  /** Null: nothing is traced. */
+  readonly traces: TraceSettings | null;
   readonly cellsMax: number;
   /** Living namespaces of a workspace. */
   readonly namespacesMax: number;

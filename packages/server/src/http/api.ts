@@ -5,6 +5,7 @@ import type { Directory } from "../admin/directory.ts";
 import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { Log } from "../serve/log.ts";
+import type { Tracer } from "../traces/tracer.ts";
 import type { RequestLog } from "./request-log.ts";
 
 export interface ApiParts {
@@ -14,6 +15,8 @@ export interface ApiParts {
   readonly log: Log;
   /** Told of every answer; null: nobody asked for it. */
   readonly requestLog: RequestLog | null;
+  /** Null: nothing is traced. */
+  readonly tracer: Tracer | null;
   /** Told of every decision and answer. */
   readonly tally: Tally;
   /** Told of every decision; null where nobody is to be ranked. */

@@ -79,12 +79,17 @@ class Api {
 
   hear(request: IncomingMessage, response: ServerResponse): void {
     const entry = this.#routes.get(request.url!);
+    const operation = entry === undefined ? "other" : entry.route.operation;
+    const beganMs = performance.now();
+    const { tracer } = this.#parts;
+    const span = tracer === null || entry === undefined ? null : tracer.begin(operation, request.headers, beganMs);
     const exchange: Exchange = {
       requestId: this.#nextId(),
-      operation: entry === undefined ? "other" : entry.route.operation,
-      beganMs: performance.now(),
+      operation,
+      beganMs,
       request,
       response,
+      span,
       caller: null,
       body: undefined,
     };
@@ -107,7 +112,8 @@ class Api {
         });
       };
       const taken = this.#quota.take(caller.workspace);
-      if (taken instanceof Promise) taken.then((decision) => checkQuota(decision, nowMs)).then(go, fail);
+      if (taken instanceof Promise)
+        (span?.waited(taken) ?? taken).then((decision) => checkQuota(decision, nowMs)).then(go, fail);
       else {
         if (taken !== null) checkQuota(taken, nowMs);
         go();
@@ -128,7 +134,9 @@ class Api {
       const body = parseJsonBody(bytes);
       check(body);
       exchange.body = body;
-      const answer = route.handle(this.#parts, caller, body as never);
+      const { span } = exchange;
+      const parts = span === null ? this.#parts : { ...this.#parts, limiter: span.around(this.#parts.limiter) };
+      const answer = route.handle(parts, caller, body as never);
       if (answer instanceof Promise) answer.then((one) => this.#answer(route, exchange, one)).catch(fail);
       else this.#answer(route, exchange, answer);
     } catch (error) {
@@ -164,8 +172,16 @@ class Api {
     const { tally, requestLog } = this.#parts;
     const tookMs = performance.now() - exchange.beganMs;
     tally.answered(exchange.operation, status, tookMs);
-    requestLog?.ended(exchange, { status, tookMs, problem, data });
+    const { span } = exchange;
+    if (requestLog === null && span === null) return;
+    const ending = { status, tookMs, problem, data };
+    span?.end(exchange.request.method!, namespaceIn(exchange.body), ending);
+    requestLog?.ended(exchange, ending);
   }
+}
+
+function namespaceIn(body: unknown): string | undefined {
+  return (body as { readonly namespace?: string } | undefined)?.namespace;
 }
 
 function checkMethod(request: IncomingMessage, response: ServerResponse, allowed: string): void {

@@ -1,7 +1,7 @@
-/** One request that is being answered: what is known of it, and what came of it. */
+/** One request that is being answered, and what is known of it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { RequestSpan } from "../traces/request-span.ts";
 import type { Caller } from "./authentication.ts";
-import type { Problem } from "./problem.ts";
 
 export interface Exchange {
   readonly requestId: string;
@@ -11,17 +11,10 @@ export interface Exchange {
   readonly beganMs: number;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** Null: it is not traced. */
+  readonly span: RequestSpan | null;
   /** Known once the key is. */
   caller: Caller | null;
   /** Known once it was checked. */
   body: unknown;
-}
-
-export interface Ending {
-  readonly status: number;
-  readonly tookMs: number;
-  /** Why it was refused; null where it was answered. */
-  readonly problem: Problem | null;
-  /** What it was answered; null where it was refused. */
-  readonly data: unknown;
 }

@@ -6,10 +6,11 @@
  * A shadow counts and reports, and never denies. In a batch it stands apart: it neither makes the others fail nor is it counted if
  * they do.
  */
-import type { BatchDecision, Decision, Limiter, LimitRequest } from "sluice";
+import type { BatchDecision, Decision, LimitRequest } from "sluice";
 import type { NamespaceRecord, OverrideRecord } from "../admin/records.ts";
 import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
+import type { Decider } from "../traces/request-span.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, actorOf, checkWellFormed } from "./call.ts";
 import { lacking, may } from "./permission.ts";
@@ -28,7 +29,7 @@ interface Asked {
 
 /** What both routes need. */
 export interface LimitParts extends AdminParts {
-  readonly limiter: Limiter;
+  readonly limiter: Decider;
   readonly tally: Tally;
   readonly hitters: HitterDesk | null;
 }
@@ -125,20 +126,20 @@ async function limitWithShadows(parts: LimitParts, asked: readonly Asked[]): Pro
   const batch: BatchDecision =
     enforced.length === 0
       ? { success: true, decisions: [] }
-      : await parts.limiter.limitMany(enforced.map(({ request }) => request));
+      : await parts.limiter.decideMany(enforced.map(({ request }) => request));
   const left = batch.decisions[Symbol.iterator]();
   const decisions: Decision[] = [];
   for (const { isShadow, request } of asked) {
     if (!isShadow) decisions.push(left.next().value!);
     // A shadow is counted with the others or not at all.
-    else decisions.push(batch.success ? await parts.limiter.limit(request) : await uncounted(parts, request));
+    else decisions.push(batch.success ? await parts.limiter.decide(request) : await uncounted(parts, request));
   }
   return batchAnswer(parts, asked, { success: batch.success, decisions });
 }
 
 /** What an item of a batch that failed is told: whether it fits by itself, and what it would have with nothing spent. */
 async function uncounted({ limiter }: LimitParts, request: LimitRequest): Promise<Decision> {
-  const peek = await limiter.limit({ ...request, cost: 0 });
+  const peek = await limiter.decide({ ...request, cost: 0 });
   const fits = peek.success && peek.remaining >= (request.cost ?? 1);
   return { ...peek, success: fits, reason: fits ? "batch" : "limit" };
 }

@@ -8,7 +8,8 @@
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Log } from "../serve/log.ts";
-import type { Ending, Exchange } from "./exchange.ts";
+import type { Ending } from "./ending.ts";
+import type { Exchange } from "./exchange.ts";
 import { PROBLEMS, type ProblemKind } from "./problem.ts";
 import { traceParentOf } from "./trace-parent.ts";
 
@@ -40,7 +41,7 @@ export class RequestLog {
     this.#settings = settings;
   }
 
-  ended({ requestId, operation, caller, body, request }: Exchange, ending: Ending): void {
+  ended({ requestId, operation, span, caller, body, request }: Exchange, ending: Ending): void {
     const { status, tookMs, problem, data } = ending;
     if (this.#settings.requests === "errors" && status < ERROR) return;
     this.#log[levelOf(status)]("request", {
@@ -51,6 +52,7 @@ export class RequestLog {
       ...(problem === null ? outcomeOf(data) : { problem: PROBLEMS[problem.kind].type }),
       ...(caller === null ? {} : { workspace: caller.workspace.id, key: caller.key.id }),
       ...this.#subjectOf(body),
+      ...(span === null ? {} : { traceId: span.traceId }),
       ...callerIdsOf(request.headers),
     });
   }

@@ -13,6 +13,8 @@ import { RequestLog } from "../http/request-log.ts";
 import { Gauge } from "../metrics/reading.ts";
 import { Tally } from "../metrics/tally.ts";
 import { SYSTEM, steadyMs } from "../system.ts";
+import type { TraceSettings } from "../traces/open-tracer.ts";
+import type { Tracer } from "../traces/tracer.ts";
 import { Admin } from "./admin.ts";
 import { Drain } from "./drain.ts";
 import { eventLog } from "./event-log.ts";
@@ -31,6 +33,8 @@ export interface Server extends Service {
 
 /** A database that does not answer must not hold a server that has nothing more to tell it. */
 const ADMIN_CLOSE_MS = 1_000;
+/** Nor a collector: the last spans are not worth more. */
+const TRACES_CLOSE_MS = 1_000;
 
 /** @param askAll how to ask all workers of a server, for one of them. */
 export async function startServer(
@@ -47,6 +51,7 @@ export async function startServer(
   const tally = new Tally();
   const { hittersNamespacesMax: namespacesMax } = settings;
   const hitters = namespacesMax === 0 ? null : new HitterDesk({ namespacesMax, nowMs: steadyMs, askAll });
+  const tracer = settings.traces === null ? null : await tracerOf(settings.traces, region, log);
   const api = createApi({
     limiter,
     tally,
@@ -55,6 +60,7 @@ export async function startServer(
     store,
     log,
     requestLog: RequestLog.of(log, settings.requestLog),
+    tracer,
     settings: settings.api,
     wallMs: SYSTEM.clock.wallMs,
   });
@@ -64,7 +70,7 @@ export async function startServer(
   let isStopping = false;
   const takeApart = async (cut: number): Promise<StopReport> => {
     gauge.close();
-    const { lost } = await limiter.close();
+    const [{ lost }] = await Promise.all([limiter.close(), tracer?.close(TRACES_CLOSE_MS)]);
     await within(ADMIN_CLOSE_MS, admin.close());
     return { lost, cut, silent: 0 };
   };
@@ -95,6 +101,12 @@ export async function startServer(
     await takeApart(0);
     throw error;
   }
+}
+
+/** Loaded where it is needed. */
+async function tracerOf(traces: TraceSettings, region: string, log: Log): Promise<Tracer> {
+  const { openTracer } = await import("../traces/open-tracer.ts");
+  return openTracer(traces, region, log);
 }
 
 function connectionsOf(server: HttpServer): Promise<number> {

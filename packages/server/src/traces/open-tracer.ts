@@ -1,0 +1,35 @@
+/** The tracer that a configuration asks for. */
+import { randomUUID } from "node:crypto";
+import manifest from "../../package.json" with { type: "json" };
+import type { Log } from "../serve/log.ts";
+import { SYSTEM } from "../system.ts";
+import { SpanExporter } from "./span-exporter.ts";
+import { Tracer } from "./tracer.ts";
+
+export interface TraceSettings {
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the requests whose callers keep no trace, from 0 to 1. */
+  readonly ratio: number;
+  readonly service: string;
+  /** Further ones of the resource. */
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export function openTracer(
+  { endpoint, headers, ratio, service, attributes }: TraceSettings,
+  region: string,
+  log: Log,
+): Tracer {
+  const { name, version } = manifest;
+  const resource = {
+    "service.name": service,
+    "service.version": version,
+    "service.instance.id": randomUUID(),
+    "sluice.region": region,
+    ...attributes,
+  };
+  const { timers, clock } = SYSTEM;
+  const exporter = new SpanExporter({ endpoint, headers, resource, scope: { name, version }, log, timers });
+  return new Tracer(exporter, ratio, clock.wallMs);
+}
