@@ -15,6 +15,21 @@ interface Reply {
   };
 }
 
+/** The server answered, and would not. */
+export class Refused extends Failure {
+  readonly status: number;
+
+  constructor(message: string, hint: string, status: number) {
+    super(message, hint);
+    this.status = status;
+  }
+
+  /** Whether another key might be let in. */
+  get isForKey(): boolean {
+    return [400, 401, 403].includes(this.status);
+  }
+}
+
 export class ApiClient {
   readonly url: string;
   readonly #key: string;
@@ -75,7 +90,11 @@ export class ApiClient {
     }
     const [first] = error.errors ?? [];
     if (first !== undefined) return new InputError(`${first.location} ${first.message}`, first.fix ?? error.detail);
-    return new Failure(`${error.title}: ${error.detail} (${status})`, HINTS[status] ?? "the server's log says more");
+    return new Refused(
+      `${error.title}: ${error.detail} (${status})`,
+      HINTS[status] ?? "the server's log says more",
+      status,
+    );
   }
 }
 

@@ -22,9 +22,7 @@ export interface ClientCommand {
 export function clientCommand(console: Console, { name, description, args, flags = [], run }: ClientCommand): Command {
   const command = new Command(name).description(description);
   for (const arg of args) command.argument(arg);
-  return addFlags(command, flags)
-    .option("--url <url>", `the server (default ${URL_DEFAULT}, or SLUICE_URL)`)
-    .option("--key-file <path>", "a file that holds the key (else SLUICE_ROOT_KEY, or SLUICE_ROOT_KEY_FILE names one)")
+  return addServerOptions(addFlags(command, flags))
     .option("--json", "print as JSON")
     .action(async (...words: unknown[]) => {
       const options = command.opts();
@@ -34,7 +32,14 @@ export function clientCommand(console: Console, { name, description, args, flags
     });
 }
 
-function clientOf(options: Readonly<Record<string, unknown>>, { environment }: Console): ApiClient {
+/** Which server, and by which key. */
+export function addServerOptions(command: Command): Command {
+  return command
+    .option("--url <url>", `the server (default ${URL_DEFAULT}, or SLUICE_URL)`)
+    .option("--key-file <path>", "a file that holds the key (else SLUICE_ROOT_KEY, or SLUICE_ROOT_KEY_FILE names one)");
+}
+
+export function clientOf(options: Readonly<Record<string, unknown>>, { environment }: Console): ApiClient {
   const [url, called] =
     options["url"] === undefined ? [environment["SLUICE_URL"], "SLUICE_URL"] : [options["url"], "--url"];
   return new ApiClient(
@@ -43,7 +48,7 @@ function clientOf(options: Readonly<Record<string, unknown>>, { environment }: C
   );
 }
 
-function checkedUrl(url: string, called: string): string {
+export function checkedUrl(url: string, called: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const isPlain =
     parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.search === "";
@@ -54,6 +59,11 @@ function checkedUrl(url: string, called: string): string {
     );
   }
   return url.replace(/\/+$/, "");
+}
+
+export function isKeyGiven(options: Readonly<Record<string, unknown>>, environment: Console["environment"]): boolean {
+  const given = [options["keyFile"], environment["SLUICE_ROOT_KEY"], environment["SLUICE_ROOT_KEY_FILE"]];
+  return given.some((one) => one !== undefined && one !== "");
 }
 
 function keyOf(options: Readonly<Record<string, unknown>>, environment: Console["environment"]): string {

@@ -1,4 +1,5 @@
 /** The outside of a command: where it reads time and writes text. Passed in, so that a command can be tried without it. */
+import type { Screen } from "../top/terminal.ts";
 
 export interface Console {
   /** Results, and nothing else. */
@@ -8,6 +9,8 @@ export interface Console {
   /** Progress: on a terminal one line that is rewritten, elsewhere a line each time. */
   readonly progress: (text: string, isLast: boolean) => void;
   readonly isTerminal: boolean;
+  /** The terminal that results go to; left out where that is a file or a pipe. */
+  readonly screen?: Screen;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly nowMs: () => number;
   /** Calls back at the first Ctrl-C or termination, with the exit code that it asks for; the second ends the process. */
@@ -26,6 +29,7 @@ export function systemConsole(): Console {
   };
   return {
     isTerminal,
+    ...(process.stdout.isTTY === true ? { screen: systemScreen(process.stdin, process.stdout) } : {}),
     environment: process.env,
     nowMs: () => performance.now(),
     out: (text) => {
@@ -51,6 +55,37 @@ export function systemConsole(): Console {
           callback(STOP_CODES[signal]);
         });
       }
+    },
+  };
+}
+
+const COLUMNS_USUAL = 80;
+const ROWS_USUAL = 24;
+
+function systemScreen(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Screen {
+  return {
+    // One that does not know its size says 0.
+    size: () => ({ columns: output.columns || COLUMNS_USUAL, rows: output.rows || ROWS_USUAL }),
+    write: (text) => {
+      output.write(text);
+    },
+    onKey: (callback) => {
+      // Keys from elsewhere than a terminal are none.
+      if (input.isTTY !== true) return () => {};
+      const hear = (chunk: Buffer) => {
+        for (const key of chunk.toString()) callback(key);
+      };
+      input.setRawMode(true);
+      input.on("data", hear);
+      return () => {
+        input.off("data", hear);
+        input.setRawMode(false);
+        input.pause();
+      };
+    },
+    onResize: (callback) => {
+      output.on("resize", callback);
+      return () => output.off("resize", callback);
     },
   };
 }

@@ -21,6 +21,7 @@ import { namespacesCommand } from "./namespaces.ts";
 import { overridesCommand } from "./overrides.ts";
 import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
+import { topCommand } from "./top.ts";
 import { workspacesCommand } from "./workspaces.ts";
 
 /** Runs one command line, without the name of the program; answers the exit code. */
@@ -39,6 +40,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     inspectCommand(console),
     benchCommand(console, exit),
     hittersCommand(console),
+    topCommand(console),
     overridesCommand(console),
     namespacesCommand(console),
     keysCommand(console),

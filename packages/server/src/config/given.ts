@@ -18,7 +18,7 @@ export interface Source {
 
 const PATHS = ALL_SETTINGS.flatMap(pathsOf);
 /** Names that are no settings: of the file that holds them, and of the commands that ask a server. */
-const OTHERS = ["SLUICE_FILE", "SLUICE_URL"];
+const OTHERS = ["SLUICE_FILE", "SLUICE_URL", "SLUICE_OPS_URL"];
 /** What Kubernetes sets in every pod beside a Service named sluice. */
 const SERVICE_LINK = /^SLUICE_(SERVICE_|PORT_\d+_)/;
 
