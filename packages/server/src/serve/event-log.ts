@@ -17,6 +17,8 @@ function isGood(event: LimiterEvent): boolean {
       return event.state === "up";
     case "degraded":
       return event.state === "ended";
+    case "recovered":
+      return true;
     case "closed":
       return event.lost === 0;
     default:

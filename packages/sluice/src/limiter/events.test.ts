@@ -71,6 +71,71 @@ describe("events", () => {
     await close();
   });
 
+  test("the last word of a long outage is that the breaker is closed, whatever was left out before", async () => {
+    const { state, ask, of, pass, close } = world();
+    await ask("user_0");
+    state.isAway = true;
+    // Longer than ten seconds, with a probe in each; it ends in the middle of a span.
+    for (let i = 0; i < 180; i++) {
+      void ask(`user_${i}`);
+      await pass(100);
+    }
+    state.isAway = false;
+    await pass(30_000);
+    const told = of("breaker");
+    expect(told.at(-1)).toMatchObject({ state: "closed" });
+    expect(told.map(({ atMs }) => atMs)).toEqual(told.map(({ atMs }) => atMs).sort((a, b) => a - b));
+    await close();
+  });
+
+  test("degraded decisions have not ended because nobody asks", async () => {
+    const { state, ask, of, pass, close } = world();
+    await ask("user_0");
+    state.isAway = true;
+    for (let i = 0; i < 60; i++) {
+      void ask(`user_${i}`);
+      await pass(50);
+    }
+    await pass(20_000);
+    expect(of("degraded")).toMatchObject([{ state: "began" }]);
+    state.isAway = false;
+    await pass(4_000);
+    expect(of("degraded")).toMatchObject([{ state: "began" }, { state: "ended", decisions: 59 }]);
+    await close();
+  });
+
+  test("a global store that is back is told, after both ways went through", async () => {
+    const state = { cannotPublish: false, cannotRead: false };
+    const counters: Counters = {
+      publish: async () => {
+        if (state.cannotPublish) throw new Error("read only");
+      },
+      read: async () => {
+        if (state.cannotRead) throw new Error("away");
+        return { cells: [], cursor: "0", regionsLive: 1 };
+      },
+      cleanUp: async () => 0,
+      denials: { write: async () => {}, active: async () => [] },
+      close: async () => {},
+    };
+    const { of, pass, close } = world({ region: "eu", global: counters });
+    await pass(3_000);
+    expect(of("recovered")).toEqual([]);
+    state.cannotPublish = true;
+    state.cannotRead = true;
+    await pass(5_000);
+    state.cannotRead = false;
+    await pass(5_000);
+    expect(of("recovered")).toEqual([]);
+    state.cannotPublish = false;
+    await pass(4_000);
+    expect(of("recovered")).toMatchObject([{ layer: "global" }]);
+    const [event] = of("recovered");
+    // Looked at once a second, and both rounds come once a second.
+    expect(event?.kind === "recovered" && event.forMs).toBeGreaterThanOrEqual(9_000);
+    await close();
+  });
+
   test("an origin that has lost its cells is told, with how many keys are replayed again", async () => {
     const { time, state, ask, of, pass, close } = world();
     for (let i = 0; i < 7; i++) await ask(`user_${i}`);

@@ -34,6 +34,8 @@ export type Happening =
       readonly failures: Readonly<Record<string, number>>;
       readonly message: string;
     }
+  /** The global store takes and gives counts again; how long it did not. */
+  | { readonly kind: "recovered"; readonly layer: "global"; readonly forMs: number }
   /** Numbers or rows that cannot be came from a store, and were left out. */
   | { readonly kind: "junk"; readonly layer: "origin" | "global"; readonly count: number }
   /** The origin has lost what it had confirmed (restarted, flushed, gone back): the counts of all keys held are replayed again. */
@@ -68,8 +70,12 @@ interface Subject {
 
 /** Probes are a subject of their own: they must not delay the news that a breaker is closed. */
 function subjectName(what: Happening): string {
-  const kind = what.kind === "breaker" && what.state === "probing" ? "probe" : what.kind;
+  const kind = isProbe(what) ? "probe" : what.kind;
   return "layer" in what ? `${kind}/${what.layer}` : kind;
+}
+
+function isProbe(what: Happening): boolean {
+  return what.kind === "breaker" && what.state === "probing";
 }
 
 export class EventDesk {
@@ -97,6 +103,7 @@ export class EventDesk {
     }
     // Whatever waited is older than this.
     if (subject.latest !== null) subject.omitted++;
+    if (what.kind === "breaker" && !isProbe(what)) this.#dropProbe(what);
     subject.latest = { what, atMs: this.#wallMs() };
     if (subject.told < TOLD_MAX) this.#post(subject);
   }
@@ -117,6 +124,14 @@ export class EventDesk {
     this.tellLatest(true);
     if (this.#isArmed) this.#timers.clear(this.#handle);
     this.#deliver();
+  }
+
+  /** A probe that waits to be told is no news once it is known what came of it. */
+  #dropProbe({ kind, layer }: Extract<Happening, { kind: "breaker" }>): void {
+    const probe = this.#subjects.get(subjectName({ kind, layer, state: "probing" }));
+    if (probe === undefined || probe.latest === null) return;
+    probe.latest = null;
+    probe.omitted++;
   }
 
   #subjectOf(what: Happening): Subject {

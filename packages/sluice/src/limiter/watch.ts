@@ -6,6 +6,7 @@
  */
 import type { Breaker } from "../core/breaker.ts";
 import type { Clock, Timers } from "../core/clock.ts";
+import type { GlobalLayer } from "../global/global-layer.ts";
 import { EventDesk, type EventListener } from "./events.ts";
 import type { Stack } from "./stack.ts";
 
@@ -38,6 +39,9 @@ export class Watch {
   /** Since when decisions are degraded, how many there were by then, and by the last look. */
   #degraded: { readonly sinceMs: number; readonly before: number } | null = null;
   #degradedSeen = 0;
+  /** When calls to the global store were first and last seen to fail, and how many had by then. */
+  #globalTrouble: { readonly sinceMs: number; lastMs: number } | null = null;
+  #globalFailed = 0;
   #handle: unknown = undefined;
   readonly #unlisten: (() => void) | undefined;
 
@@ -87,6 +91,7 @@ export class Watch {
       const { import: imports, denials, health, failed } = global;
       this.#lookAtJunk("global", imports.junk + denials.junk + (health?.junk ?? 0), isLast);
       this.#lookAtFailures("global", health ?? { failures: { failed }, lastFailure: null }, isLast);
+      this.#lookForRecovery(global);
     }
     this.#desk.tellLatest();
   }
@@ -114,12 +119,33 @@ export class Watch {
       this.#degraded = { sinceMs: nowMs, before: this.#degradedSeen };
       this.#desk.tell({ kind: "degraded", state: "began" });
     }
-    if (this.#degraded !== null && (isLast || !isGrowing)) {
+    // That nobody asks is no end of an outage.
+    if (this.#degraded !== null && (isLast || (!isGrowing && this.#isOriginThere()))) {
       const { sinceMs, before } = this.#degraded;
       this.#degraded = null;
       this.#desk.tell({ kind: "degraded", state: "ended", decisions: decisions - before, forMs: nowMs - sinceMs });
     }
     this.#degradedSeen = decisions;
+  }
+
+  #isOriginThere(): boolean {
+    const calls = this.#stack.regional?.calls;
+    return calls === undefined || (calls.breaker.state === "closed" && calls.health?.isConnected !== false);
+  }
+
+  /** Both ways have been gone to their end since something last failed. */
+  #lookForRecovery({ failed, publish, import: imports }: GlobalLayer): void {
+    const nowMs = this.#clock.monoMs();
+    if (failed > this.#globalFailed) {
+      this.#globalFailed = failed;
+      this.#globalTrouble ??= { sinceMs: nowMs, lastMs: nowMs };
+      this.#globalTrouble.lastMs = nowMs;
+    }
+    if (this.#globalTrouble === null) return;
+    const { sinceMs, lastMs } = this.#globalTrouble;
+    if (Math.max(publish.ageMs, imports.ageMs) >= nowMs - lastMs) return;
+    this.#globalTrouble = null;
+    this.#desk.tell({ kind: "recovered", layer: "global", forMs: nowMs - sinceMs });
   }
 
   #lookAtJunk(layer: "origin" | "global", count: number, isLast: boolean): void {
