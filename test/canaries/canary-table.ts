@@ -13,6 +13,8 @@ worlds of fresh seeds are run until an invariant notices. Each must be caught wi
 of the sound source must be flawless. A checker that is made blind is noticed because the canary beside it goes uncaught; one
 that alarms for nothing, because sound code fails.
 
+Seconds are the processor's, from the start of that process: what else the machine does changes nothing.
+
 Written by \`npm run canaries -- --write\`; again with the same worlds: \`SLUICE_CANARY_BASE=BASE npm run canaries\`.
 `;
 

@@ -1,7 +1,8 @@
 /** What the suite does with a canary: catch it, and make sure that it was the canary that was caught. */
 import { canaryNamed } from "./aviary.ts";
 import { type BlindCanary, type Canary, invariantOf } from "./canary.ts";
-import { type Hunted, runHunt, SEEDS_MAX } from "./run-hunt.ts";
+import type { Find } from "./hunt.ts";
+import { runHunt, SEEDS_MAX } from "./run-hunt.ts";
 
 /** A canary that was caught: a line of docs/canaries.md. */
 export interface Caught {
@@ -66,7 +67,7 @@ export async function catchBlind({ name, breaks, patches, beside, says }: BlindC
   throw new Error(`${name}: ${beside} is caught all the same, ${TRIES_MAX} times`);
 }
 
-async function hunt({ name, patches, noticedBy }: Canary, base: number): Promise<Required<Hunted>> {
+async function hunt({ name, patches, noticedBy }: Canary, base: number): Promise<Required<Find>> {
   const found = await runHunt(patches, { world: name, noticedBy, seeds: seedsFrom(base, SEEDS_MAX) });
   const { problem, seed } = found;
   if (problem === undefined || seed === undefined)
