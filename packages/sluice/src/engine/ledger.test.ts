@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { SeededRandom } from "../../../../test/seeded-random.ts";
+import type { Sequence, Slot } from "../core/brands.ts";
+import { CellTable } from "./cell-table.ts";
 import { encodeKey } from "./key.ts";
+import { Ledger } from "./ledger.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -131,5 +135,90 @@ describe("ledger", () => {
     world.time.pass(MINUTE_MS);
     world.ledger.dropOrphans(world.time.wallMs);
     expect(world.ledger.orphans.map(({ key }) => key)).toEqual([encodeKey(world.key("b"))]);
+  });
+
+  test("a slot that is given up though nothing of it is missing, or because it is over, leaves no orphan", () => {
+    const world = new LayeredEngine();
+    world.accept("a", 5);
+    world.engine.table.raiseReplayed(world.slot(), world.sequence, 5);
+    world.engine.release(world.slot(), false);
+    world.accept("b", 5);
+    world.engine.release(world.slot("b"), true);
+    expect(world.ledger.orphans).toEqual([]);
+  });
+
+  test("both windows of a slot may leave an orphan, each with its own expiry", () => {
+    const world = new LayeredEngine();
+    world.accept("a", 5);
+    world.time.pass(MINUTE_MS);
+    world.accept("a", 2);
+    const { sequence } = world;
+    world.engine.release(world.slot(), false);
+    expect(world.ledger.orphans.map(({ total, expiresAtMs }) => [total, expiresAtMs])).toEqual([
+      [2, (sequence + 2) * MINUTE_MS],
+      [5, (sequence + 1) * MINUTE_MS],
+    ]);
+  });
+
+  test("a hundred thousand orphans are kept, and the oldest are given up first", () => {
+    const world = new LayeredEngine();
+    const { ledger } = world;
+    const filler = { key: "", sequence: 1, writer: "w", total: 1, unconfirmed: 1, expiresAtMs: 1 };
+    for (let i = 0; i < 99_999; i++) ledger.orphans.push({ ...filler, total: i });
+    for (const [length, oldest] of [
+      [100_000, 0],
+      [100_000, 1],
+    ]) {
+      world.accept();
+      world.engine.release(world.slot(), false);
+      expect([ledger.orphans.length, ledger.orphans[0]!.total]).toEqual([length, oldest]);
+    }
+  });
+
+  test.each([
+    [true, false],
+    [false, true],
+  ])("keeps in mind only what a layer asks for: replays %s, publishes %s", (replays, publishes) => {
+    const table = new CellTable(4);
+    const ledger = new Ledger(table, new SeededRandom(7), { replays, publishes });
+    const slot = table.claim(1, 2, 3, MINUTE_MS as never, 7 as Sequence);
+    ledger.claimed(slot, new LayeredEngine().key());
+    ledger.accepted(slot);
+    ledger.accepted(slot);
+    expect([ledger.unreplayed.size, ledger.unpublished.size]).toEqual([Number(replays), Number(publishes)]);
+    expect(ledger.isPinned(slot)).toBe(replays);
+    ledger.released(slot, true);
+    expect([ledger.unreplayed.size, ledger.unpublished.size, ledger.name(slot)]).toEqual([0, 0, undefined]);
+  });
+
+  test("what the global store has of two windows in a row is kept apart, and forgotten when a pass begins", () => {
+    const { ledger, engine } = new LayeredEngine();
+    const slot = 0 as Slot;
+    const [even, odd] = [8, 9] as unknown as [Sequence, Sequence];
+    ledger.confirm(slot, even);
+    expect([ledger.isConfirmed(slot, even), ledger.isConfirmed(slot, odd)]).toEqual([true, false]);
+    ledger.confirm(slot, odd);
+    ledger.markUnreplayed(slot);
+    expect([ledger.isConfirmed(slot, even), ledger.isConfirmed(slot, odd)]).toEqual([true, true]);
+    engine.table.claim(1, 2, 3, MINUTE_MS as never, even);
+    ledger.forgetConfirmed();
+    expect([ledger.isConfirmed(slot, even), ledger.isConfirmed(slot, odd), ledger.isPinned(slot)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+
+  test("a row that has gone missing makes its slot due once more, and publishing it settles that", () => {
+    const world = new LayeredEngine();
+    world.accept("a");
+    const { ledger } = world;
+    const slot = world.slot();
+    ledger.markPublished(slot);
+    expect([ledger.isUnseen(slot), ledger.unpublished.has(slot)]).toEqual([false, false]);
+    ledger.markUnseen(slot);
+    expect([ledger.isUnseen(slot), ledger.unpublished.has(slot), ledger.isPinned(slot)]).toEqual([true, true, true]);
+    ledger.markPublished(slot);
+    expect([ledger.isUnseen(slot), ledger.unpublished.has(slot), ledger.isPinned(slot)]).toEqual([false, false, true]);
   });
 });

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import { StepwiseTurns } from "../../../../test/stepwise-turns.ts";
 import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import type { TraceEvent } from "../core/trace.ts";
+import { encodeKey } from "../engine/key.ts";
 import { Publish } from "./publish.ts";
 
 const MINUTE_MS = 60_000;
@@ -155,5 +157,67 @@ describe("publish", () => {
     await time.advance(10);
     await publishing;
     expect(counters.rowsOf("eu")).toHaveLength(600);
+  });
+
+  test("a cell that has expired is not sent, and its key leaves the backlog once nothing is left of it", async () => {
+    const { world, time, ledger, publish, sent } = setUp();
+    world.accept("a", 3);
+    time.pass(2 * MINUTE_MS - 1);
+    await publish.publishOnce(0.5);
+    expect([sent(), ledger.unpublished.size]).toEqual([[], 1]);
+    time.pass(1);
+    await publish.publishOnce(0);
+    expect(sent()).toEqual([]);
+  });
+
+  test("at the floor it is sent, and below it where another region has a count; each window for itself", async () => {
+    const { world, time, table, publish, sent } = setUp();
+    world.accept("at", 50);
+    world.accept("below", 49);
+    world.accept("used", 1);
+    table.raiseForeign(world.slot("used"), world.sequence, 9);
+    await publish.publishOnce(0.5);
+    expect(sent().sort()).toEqual(["at50", "used1"]);
+    time.pass(MINUTE_MS);
+    world.accept("used", 2);
+    await publish.publishOnce(0.5);
+    expect(sent()).toHaveLength(2);
+  });
+
+  test("a row that has gone missing is sent again though it is below the floor, and no other of its key", async () => {
+    const { world, time, table, ledger, publish, sent } = setUp();
+    world.accept("a", 3);
+    await publish.publishOnce(0);
+    time.pass(MINUTE_MS);
+    world.accept("a", 5);
+    await publish.publishOnce(0);
+    const slot = world.slot();
+    ledger.forgetConfirmed();
+    ledger.confirm(slot, world.sequence);
+    ledger.markUnseen(slot);
+    await publish.publishOnce(1);
+    expect(sent()).toEqual(["a3", "a5", "a3"]);
+    await publish.publishOnce(1);
+    expect([sent().length, ledger.isUnseen(slot), ledger.unpublished.size]).toEqual([3, false, 0]);
+    // A cell that was never published cannot be missing.
+    time.pass(MINUTE_MS);
+    world.accept("a", 1);
+    ledger.markUnseen(slot);
+    await publish.publishOnce(1);
+    expect([sent().length, table.published(slot, world.sequence)]).toEqual([3, 0]);
+  });
+
+  test("a history hears of every row that the store took", async () => {
+    const { world, time, table, ledger, counters, options } = setUp();
+    const events: TraceEvent[] = [];
+    const publish = new Publish(table, ledger, counters, { ...options, trace: (event) => events.push(event) });
+    world.accept("a", 3);
+    counters.trouble("failing");
+    await publish.publishOnce(0).catch(() => undefined);
+    counters.heal();
+    await publish.publishOnce(0);
+    const { wallMs, monoMs } = time;
+    const key = encodeKey(world.key());
+    expect(events).toEqual([{ kind: "publish", key, sequence: world.sequence, count: 3, wallMs, monoMs }]);
   });
 });
