@@ -219,16 +219,42 @@ describe.each(KINDS)("$name › counts", ({ make, ask }) => {
     expect(await seen(counters)).toEqual({ a: 6 });
   });
 
-  test("an import that finds nothing new costs one statement", async () => {
-    const prefix = newPrefix();
-    const counters = make(prefix);
-    await counters.publish("eu", [row("a", 1)]);
+  /** Reads what changes until nothing does; where to go on. */
+  async function settled(counters: Counters): Promise<string> {
     let cursor: string | null = null;
     await poll("settled", async () => {
       const page = await readWhole(counters, "us", cursor);
       cursor = page.cursor;
       return page.cells.length === 0;
     });
+    return cursor!;
+  }
+
+  test("a table that was emptied is known by the next import, though others write on, and told once", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix);
+    await counters.publish("eu", [row("a", 5), row("b", 5)]);
+    const cursor = await settled(counters);
+    await counters.publish("eu", [row("b", 6)]);
+    const changed = await counters.read("us", cursor);
+    expect([changed.isAll, changed.cells.map(({ key }) => key.identifier)]).toEqual([undefined, ["b"]]);
+    await ask(`DELETE FROM ${prefix}counters`);
+    await counters.publish("ap", [row("c", 1)]);
+    const all = await counters.read("us", changed.cursor);
+    expect([all.isAll, all.cells.map(({ key }) => key.identifier)]).toEqual([true, ["c"]]);
+    expect((await counters.read("us", all.cursor)).isAll).toBeUndefined();
+    const again = await settled(counters);
+    await ask(`DELETE FROM ${prefix}counters`);
+    const nothing = await counters.read("us", again);
+    expect(nothing).toMatchObject({ isAll: true, cells: [] });
+    expect((await counters.read("us", nothing.cursor)).isAll).toBeUndefined();
+  });
+
+  test("an import that finds nothing new costs one statement", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix);
+    await counters.publish("eu", [row("a", 1)]);
+    let cursor = await settled(counters);
     const before = counters.health!().statements;
     for (let i = 0; i < 5; i++) cursor = (await readWhole(counters, "us", cursor)).cursor;
     expect(counters.health!().statements - before).toBe(5);

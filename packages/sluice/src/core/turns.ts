@@ -5,8 +5,8 @@
  */
 import type { Timers } from "./clock.ts";
 
-/** Things of one turn. At 1 to 4 µs each, a turn takes some milliseconds, on a slow machine too. */
-const TURN_ITEMS = 1_000;
+/** Things of one turn. At 1 to 4 µs each, a turn takes a millisecond or two, on a slow machine too: others add to it. */
+const TURN_ITEMS = 500;
 
 /** Resolves in a later turn. Keeps the process alive until then: whoever closes waits for it. */
 export function nextTurn(timers: Timers): Promise<void> {

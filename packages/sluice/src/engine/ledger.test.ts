@@ -32,6 +32,23 @@ describe("ledger", () => {
     expect([ledger.unreplayed.size, ledger.unpublished.size, ledger.isPinned(slot)]).toEqual([0, 0, false]);
   });
 
+  test("what the global store confirmed is forgotten with the slot, and of all slots at once", () => {
+    const world = new LayeredEngine();
+    const { ledger, sequence, previous } = world;
+    for (const identifier of ["a", "b"]) {
+      world.accept(identifier);
+      ledger.confirm(world.slot(identifier), sequence);
+    }
+    const [a, b] = [world.slot("a"), world.slot("b")];
+    expect([ledger.isConfirmed(a, sequence), ledger.isConfirmed(a, previous)]).toEqual([true, false]);
+    world.engine.release(a, true);
+    world.accept("c");
+    expect(world.slot("c")).toBe(a);
+    expect([ledger.isConfirmed(a, sequence), ledger.isConfirmed(b, sequence)]).toEqual([false, true]);
+    ledger.forgetConfirmed();
+    expect(ledger.isConfirmed(b, sequence)).toBe(false);
+  });
+
   test("the two marks do not disturb each other", () => {
     const world = new LayeredEngine();
     world.accept();

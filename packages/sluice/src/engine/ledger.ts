@@ -43,8 +43,8 @@ const UNREPLAYED = 1;
 const UNPUBLISHED = 2;
 /** Published, but missing or too low in the global store. */
 const UNSEEN = 4;
-/** The global store has what was published of the slot's cell: a bit for even, and one for odd sequences. */
-const CONFIRMED = 8;
+/** How far a window of the slot's went over its limit has been told: global/over-admission.ts knows which. */
+const MEASURED = 8;
 
 export class Ledger {
   /** This life of the process: 64 random bits. */
@@ -59,6 +59,11 @@ export class Ledger {
   readonly #replays: boolean;
   readonly #publishes: boolean;
   readonly #marks: Uint8Array;
+  /**
+   * Whether the global store has what was published of a slot's cells: a bit for even, and one for odd sequences. Not among the
+   * marks: all of them are forgotten at once, in one stroke, however many slots there are.
+   */
+  readonly #confirmed: Uint8Array;
   /** The marks of a slot whose cost nobody has been told of yet: one more changes nothing. */
   readonly #marksAll: number;
   readonly #names: (SlotName | undefined)[] = [];
@@ -71,6 +76,7 @@ export class Ledger {
     this.#replays = layers.replays;
     this.#publishes = layers.publishes;
     this.#marks = new Uint8Array(table.capacity);
+    this.#confirmed = new Uint8Array(layers.publishes ? table.capacity : 0);
     this.unreplayed = new SlotSet(layers.replays ? table.capacity : 0);
     this.unpublished = new SlotSet(layers.publishes ? table.capacity : 0);
     this.#marksAll = (layers.replays ? UNREPLAYED : 0) | (layers.publishes ? UNPUBLISHED : 0);
@@ -117,6 +123,7 @@ export class Ledger {
     if (this.#replays) this.unreplayed.delete(slot);
     if (this.#publishes) this.unpublished.delete(slot);
     this.#marks[slot] = 0;
+    this.#confirmed[slot] = 0;
     this.#names[slot] = undefined;
   }
 
@@ -163,18 +170,24 @@ export class Ledger {
 
   /** A pass over the global store begins: nothing is confirmed by it yet. */
   forgetConfirmed(): void {
-    const marks = this.#marks;
-    for (let slot = 0; slot < this.#table.highWater; slot++)
-      marks[slot] = marks[slot]! & ~(CONFIRMED | (CONFIRMED << 1));
+    this.#confirmed.fill(0, 0, this.#table.highWater);
   }
 
   /** The global store has, or took, what was published of this cell. */
   confirm(slot: Slot, sequence: Sequence): void {
-    this.#marks[slot] = this.#marks[slot]! | (CONFIRMED << (sequence & 1));
+    this.#confirmed[slot] = this.#confirmed[slot]! | (1 << (sequence & 1));
   }
 
   isConfirmed(slot: Slot, sequence: Sequence): boolean {
-    return (this.#marks[slot]! & (CONFIRMED << (sequence & 1))) !== 0;
+    return (this.#confirmed[slot]! & (1 << (sequence & 1))) !== 0;
+  }
+
+  isMeasured(slot: Slot): boolean {
+    return (this.#marks[slot]! & MEASURED) !== 0;
+  }
+
+  markMeasured(slot: Slot): void {
+    this.#marks[slot] = this.#marks[slot]! | MEASURED;
   }
 
   /** Forgets orphans whose cells have expired. */

@@ -35,6 +35,8 @@ export interface ImportPage {
   readonly cursor: string;
   /** There is more of this answer: hand this in to get it, in place of a cursor. A whole answer has none. */
   readonly rest?: string;
+  /** The store has lost what it held, and answers as for no cursor: with this page begins all that there is now. */
+  readonly isAll?: true;
   /** How many regions have published or registered lately, the asking one included. */
   readonly regionsLive: number;
 }

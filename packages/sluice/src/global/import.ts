@@ -4,7 +4,8 @@
  * The foreign sum is merged by max: a lagging replica can only be late. The region's own row raises `others` as a lower
  * bound (somebody in this region knew of that much), and makes nothing fresh. Reads are incremental; a full pass from time
  * to time, and after every failure, brings what was missed: rows of windows that had not begun here, cells that had no room,
- * and rows of this region's that the store has lost, which are then published again.
+ * and rows of this region's that the store has lost, which are then published again. A store that knows that it was emptied says
+ * so, and the pass is now.
  *
  * Answers are merged in turns of the event loop. A full pass that does not fit one import goes on in the next, behind what has
  * changed meanwhile.
@@ -25,8 +26,8 @@ import { OverAdmissions } from "./over-admission.ts";
 
 /** Every how many imports everything is read: with the jitter, a publish and time for both, a lost table is full again in 10 s. */
 const FULL_EVERY = 8;
-/** Slots that are looked at in one turn of the event loop, at 20 ns each. */
-const LOOKS_MAX = 50_000;
+/** Slots that are looked at in one turn of the event loop, at 20 ns each; the first time, before it is compiled, at 300. */
+const LOOKS_MAX = 10_000;
 
 export interface ImportOptions {
   readonly region: string;
@@ -44,7 +45,7 @@ export class Import {
   readonly #options: ImportOptions;
   readonly #clock: Clock;
   /** How far windows that are over went beyond their limits. */
-  readonly overAdmissions: OverAdmissions = new OverAdmissions();
+  readonly overAdmissions: OverAdmissions;
   #cursor: string | null = null;
   /** Imports until the next full pass; 0: the next one begins it. */
   #untilFull = 0;
@@ -65,6 +66,7 @@ export class Import {
     this.#options = options;
     this.#clock = options.clock;
     this.#lastMs = options.clock.monoMs();
+    this.overAdmissions = new OverAdmissions(ledger, engine.table.capacity);
   }
 
   /** How long ago the last import succeeded; before the first, how long ago this began. */
@@ -93,7 +95,10 @@ export class Import {
     let ask = this.#cursor;
     for (let page: ImportPage; ask !== null; ask = page.rest ?? null) {
       page = await this.#read(ask);
-      if (page.rest === undefined) this.#cursor = page.cursor;
+      if (page.rest === undefined || page.isAll === true) this.#cursor = page.cursor;
+      if (page.isAll !== true) continue;
+      this.#untilFull = FULL_EVERY - 1;
+      return this.#endPass(page);
     }
     this.#lastMs = this.#clock.monoMs();
   }
@@ -121,6 +126,7 @@ export class Import {
   /** One answer, merged in turns. */
   async #read(cursor: string | null): Promise<ImportPage> {
     const page = await this.#counters.read(this.#options.region, cursor);
+    if (page.isAll === true) this.#ledger.forgetConfirmed();
     this.regionsLive = Math.max(1, Number.isSafeInteger(page.regionsLive) ? page.regionsLive : 1);
     await inTurns(page.cells, this.#options.timers, (cell) => this.#mergeLegal(cell));
     return page;
@@ -154,9 +160,7 @@ export class Import {
     table.raisePublished(slot, at, own);
     // In use elsewhere: what this region has of it is worth publishing now, however little.
     if (foreign > 0 || table.regional(slot, at) > regional) this.#ledger.regionalRose(slot);
-    if (at < table.sequence(slot)) {
-      this.overAdmissions.measure(this.#ledger.name(slot)!, at, own + foreign, table.limitLow(slot));
-    }
+    if (at < table.sequence(slot)) this.overAdmissions.measure(slot, at, own + foreign, table.limitLow(slot));
     this.cells++;
     this.#options.trace?.({
       kind: "import",

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import { TroubledCounters } from "../../../../test/troubled-stores.ts";
-import type { SlotName } from "../engine/ledger.ts";
+import type { Sequence, Slot } from "../core/brands.ts";
 import { Import } from "./import.ts";
 import { OverAdmissions } from "./over-admission.ts";
 
 const MINUTE_MS = 60_000;
 const LIMIT = 100;
+const SEQUENCE = 7 as Sequence;
 
 function setUp() {
   const world = new LayeredEngine(8);
@@ -49,18 +50,28 @@ describe("over-admission", () => {
     expect(told()).toEqual([{ cells: 1, cellsOver: 1, excess: 5, limits: LIMIT }]);
   });
 
-  /** A key's slot of a namespace: its own object, as the ledger has it. */
-  const nameIn = (namespace: string): SlotName => ({
-    key: { workspace: "default", namespace, identifier: "a", durationMs: MINUTE_MS as never },
-    text: "",
-    writer: "",
-  });
+  /** Over-admissions by themselves, and slots of keys in any namespace. */
+  function setUpSlots(cellsMax = 8) {
+    const { engine, ledger, sequence } = new LayeredEngine(cellsMax);
+    let claims = 0;
+    const slotIn = (namespace: string): Slot => {
+      const slot = engine.table.claim(++claims, 1, 1, MINUTE_MS as never, sequence);
+      ledger.claimed(slot, {
+        workspace: "default",
+        namespace,
+        identifier: `k${claims}`,
+        durationMs: MINUTE_MS as never,
+      });
+      return slot;
+    };
+    return { over: new OverAdmissions(ledger, cellsMax), slotIn };
+  }
 
   test("what was admitted too much is corrected upwards only, by the limit that was first told", () => {
-    const over = new OverAdmissions();
-    const name = nameIn("api");
+    const { over, slotIn } = setUpSlots();
+    const slot = slotIn("api");
     const told = (total: number, limit = LIMIT, sequence = 7) => {
-      over.measure(name, sequence, total, limit);
+      over.measure(slot, sequence as Sequence, total, limit);
       return over.read()["api"];
     };
     expect(told(100)).toEqual({ cells: 1, cellsOver: 0, excess: 0, limits: 100 });
@@ -73,9 +84,9 @@ describe("over-admission", () => {
   });
 
   test("each namespace is told for itself, and those beyond the first thousand together", () => {
-    const over = new OverAdmissions();
-    for (let i = 0; i < 1_003; i++) over.measure(nameIn(`n${i}`), 7, LIMIT + 1, LIMIT);
-    over.measure(nameIn("n999"), 7, LIMIT + 2, LIMIT);
+    const { over, slotIn } = setUpSlots(1_004);
+    for (let i = 0; i < 1_003; i++) over.measure(slotIn(`n${i}`), SEQUENCE, LIMIT + 1, LIMIT);
+    over.measure(slotIn("n999"), SEQUENCE, LIMIT + 2, LIMIT);
     const told = over.read();
     expect(Object.keys(told)).toHaveLength(1_001);
     expect(told["n998"]).toEqual({ cells: 1, cellsOver: 1, excess: 1, limits: LIMIT });
@@ -84,11 +95,28 @@ describe("over-admission", () => {
   });
 
   test("what was read does not change with what comes later", () => {
-    const over = new OverAdmissions();
-    over.measure(nameIn("api"), 7, LIMIT, LIMIT);
+    const { over, slotIn } = setUpSlots();
+    over.measure(slotIn("api"), SEQUENCE, LIMIT, LIMIT);
     const before = over.read();
-    over.measure(nameIn("api"), 7, LIMIT, LIMIT);
+    over.measure(slotIn("api"), SEQUENCE, LIMIT, LIMIT);
     expect(before["api"]?.cells).toBe(1);
+  });
+
+  test("another key that takes the place of one that was measured is measured by itself", async () => {
+    const { world, time, imports, told } = setUp();
+    await time.advanceToWindow(MINUTE_MS);
+    const { engine, ledger } = world;
+    const measure = (identifier: string, total: number) => {
+      world.accept(identifier, 1, LIMIT);
+      const slot = world.slot(identifier);
+      imports.overAdmissions.measure(slot, world.previous, total, LIMIT);
+      return slot;
+    };
+    const slot = measure("a", LIMIT + 5);
+    expect(ledger.isMeasured(slot)).toBe(true);
+    engine.release(slot, true);
+    expect(measure("b", LIMIT + 5)).toBe(slot);
+    expect(told()).toEqual([{ cells: 2, cellsOver: 2, excess: 10, limits: 2 * LIMIT }]);
   });
 
   test("a key that nobody asked about here has no limit that is known, and is not measured", async () => {

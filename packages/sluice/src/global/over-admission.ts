@@ -5,9 +5,11 @@
  * told by namespace, as this process sees it: for keys that it was asked about, by the lowest limit that it knows. A total that
  * arrives late corrects what was told before.
  *
- * Bounded: a cell is remembered as long as its name is, and the namespaces beyond the first thousand are told together.
+ * Bounded: what was measured last is remembered by slot, in memory of a fixed size, and the namespaces beyond the first thousand
+ * are told together. A map would stand still for tens of milliseconds to grow when a window of a million cells is over.
  */
-import type { SlotName } from "../engine/ledger.ts";
+import type { Sequence, Slot } from "../core/brands.ts";
+import type { Ledger } from "../engine/ledger.ts";
 
 export interface OverAdmission {
   /** Windows that were measured, and those in which more than the limit was accepted. */
@@ -20,34 +22,42 @@ export interface OverAdmission {
 
 type Tally = { -readonly [Name in keyof OverAdmission]: OverAdmission[Name] };
 
-interface Measured {
-  readonly sequence: number;
-  readonly limit: number;
-  readonly excess: number;
-}
-
 const NAMESPACES_MAX = 1_000;
 /** No namespace has no name. */
 const REST = "";
+/** Numbers of a slot's record, and where they are. */
+const RECORD = 2;
+const SEQUENCE = 0;
+const EXCESS = 1;
 
 export class OverAdmissions {
   readonly #byNamespace = new Map<string, Tally>();
-  readonly #measured = new WeakMap<SlotName, Measured>();
+  readonly #ledger: Ledger;
+  /** What was measured last of each slot that is marked as measured. Pages are paid for as they are used. */
+  readonly #measured: Float64Array;
+
+  constructor(ledger: Ledger, capacity: number) {
+    this.#ledger = ledger;
+    this.#measured = new Float64Array(capacity * RECORD);
+  }
 
   /** A window that is over: what all regions accepted in it, as far as known now. */
-  measure(name: SlotName, sequence: number, total: number, limit: number): void {
+  measure(slot: Slot, sequence: Sequence, total: number, limit: number): void {
     if (!Number.isFinite(limit)) return;
-    const last = this.#measured.get(name);
-    const isSame = last !== undefined && last.sequence === sequence;
-    const before = isSame ? last : null;
-    const excess = Math.max(0, total - limit, before?.excess ?? 0);
-    if (before !== null && excess === before.excess) return;
-    this.#measured.set(name, { sequence, limit: before?.limit ?? limit, excess });
-    const tally = this.#tallyOf(name.key.namespace);
-    tally.cells += before === null ? 1 : 0;
-    tally.limits += before === null ? limit : 0;
-    tally.cellsOver += excess > 0 && (before === null || before.excess === 0) ? 1 : 0;
-    tally.excess += excess - (before?.excess ?? 0);
+    const measured = this.#measured;
+    const at = slot * RECORD;
+    const isAgain = this.#ledger.isMeasured(slot) && measured[at + SEQUENCE] === sequence;
+    const before = isAgain ? measured[at + EXCESS]! : 0;
+    const excess = Math.max(before, total - limit);
+    if (isAgain && excess === before) return;
+    this.#ledger.markMeasured(slot);
+    measured[at + SEQUENCE] = sequence;
+    measured[at + EXCESS] = excess;
+    const tally = this.#tallyOf(this.#ledger.name(slot)!.key.namespace);
+    tally.cells += isAgain ? 0 : 1;
+    tally.limits += isAgain ? 0 : limit;
+    tally.cellsOver += excess > 0 && before === 0 ? 1 : 0;
+    tally.excess += excess - before;
   }
 
   read(): Readonly<Record<string, OverAdmission>> {

@@ -144,7 +144,7 @@ describe("publish", () => {
     let count = 0;
     await turns.each(() => count++);
     await publishing;
-    expect(count).toBe(3);
+    expect(count).toBe(6);
     expect(counters.published).toEqual([{ region: "eu", rows: [] }]);
   });
 

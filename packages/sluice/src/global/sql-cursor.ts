@@ -5,7 +5,10 @@
  * read from again, only once `overlapMs` have passed since: by the clock of the server that wrote it, or, on a replica that may
  * be any time behind, since it was first seen there. What comes later still is found by the next full pass.
  *
- * As texts: `since:changed:seen` is a cursor. The rest of an answer is the cursor to end with, and where to go on: `…/from` at a
+ * A store that was emptied is known by its rows: all of them have changed since the last import, which was not so before. Then an
+ * import begins again with everything, which is no more than it would have read.
+ *
+ * As texts: `since:changed:seen:new` is a cursor. The rest of an answer is the cursor to end with, and where to go on: `…/from` at a
  * change, `…/from/until/hash/sequence` behind a cell among those that changed in a span, or among all where there is no span.
  * The cursor is that of the answer's first page, so that a change which became visible while the pages were read is not passed
  * over.
@@ -14,6 +17,8 @@
 export interface SqlHead {
   /** The last change, by the clock of the server that wrote it; 0 if there is none. */
   readonly changedMs: number;
+  /** The one that lies back furthest; 0 if there is none. */
+  readonly oldestMs: number;
   /** The clock of the server that is read. */
   readonly nowMs: number;
 }
@@ -24,6 +29,8 @@ export interface SqlCursor {
   readonly changedMs: number;
   /** When that change was first seen. */
   readonly seenMs: number;
+  /** Whether there was no row then that had not changed since the import before. */
+  readonly isAllNew: boolean;
 }
 
 /** Changes after one moment and up to another. */
@@ -45,7 +52,7 @@ export type SqlPosition =
   | { readonly kind: "more changes"; readonly next: string; readonly fromMs: number }
   | { readonly kind: "more cells"; readonly next: string; readonly span: SqlSpan | null; readonly after: SqlCell };
 
-const CURSOR = /^(\d+):(\d+):(\d+)$/;
+const CURSOR = /^(\d+):(\d+):(\d+):([01])$/;
 const CELL = /^[0-9a-f]{32}$/;
 
 /** Everything for no text, and for one that is no cursor. */
@@ -68,16 +75,27 @@ export function cellsBehind(span: SqlSpan | null, { hash, sequence }: SqlCell): 
 export function readCursor(text: string): SqlCursor | null {
   const match = CURSOR.exec(text);
   if (match === null) return null;
-  const [sinceMs = 0, changedMs = 0, seenMs = 0] = match.slice(1).map(Number);
-  return { sinceMs, changedMs, seenMs };
+  const [sinceMs = 0, changedMs = 0, seenMs = 0, isAllNew] = match.slice(1).map(Number);
+  return { sinceMs, changedMs, seenMs, isAllNew: isAllNew === 1 };
+}
+
+/** Whether a store has lost what it held at the last import. One whose rows all change all the time cannot tell. */
+export function isEmptied(last: SqlCursor, head: SqlHead): boolean {
+  return !last.isAllNew && isAllNew(last, head);
+}
+
+function isAllNew(last: SqlCursor | null, { oldestMs }: SqlHead): boolean {
+  return last === null || oldestMs === 0 || oldestMs > last.sinceMs;
 }
 
 export function nextCursor(
   last: SqlCursor | null,
-  { changedMs, nowMs }: SqlHead,
+  head: SqlHead,
   { overlapMs, hasReplica }: { readonly overlapMs: number; readonly hasReplica: boolean },
 ): string {
+  const { changedMs, nowMs } = head;
   const seenMs = last !== null && last.changedMs === changedMs ? last.seenMs : nowMs;
   const isSettled = nowMs - (hasReplica ? seenMs : changedMs) >= overlapMs;
-  return `${isSettled ? changedMs : Math.max(0, changedMs - overlapMs)}:${changedMs}:${seenMs}`;
+  const sinceMs = isSettled ? changedMs : Math.max(0, changedMs - overlapMs);
+  return `${sinceMs}:${changedMs}:${seenMs}:${isAllNew(last, head) ? 1 : 0}`;
 }

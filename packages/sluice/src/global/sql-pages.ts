@@ -4,22 +4,35 @@
  * Changes are taken in spans of time with a bounded number of changed rows, and the cells of a span in the order of their hashes,
  * so many at a time; all cells likewise, without a span. An import that finds nothing new is one statement.
  */
+import type { Timers } from "../core/clock.ts";
+import { inTurns, nextTurn } from "../core/turns.ts";
 import type { ImportedCell, ImportPage } from "./counters.ts";
-import { cellsBehind, nextCursor, readCursor, readPosition, type SqlCell, type SqlSpan } from "./sql-cursor.ts";
+import {
+  cellsBehind,
+  isEmptied,
+  nextCursor,
+  readCursor,
+  readPosition,
+  type SqlCell,
+  type SqlSpan,
+} from "./sql-cursor.ts";
 import type { SqlAnswer, SqlRow, Statement } from "./sql-link.ts";
 import { escapeText, integerOf, keyOfRow } from "./sql-row.ts";
 import type { SqlStatements } from "./sql-statements.ts";
 
 export interface SqlPagesOptions {
   readonly statements: SqlStatements;
+  readonly timers: Timers;
   /** Runs a statement where imports are read. */
   run(statement: Statement): Promise<SqlAnswer>;
   readonly hasReplica: boolean;
   readonly overlapMs: number;
 }
 
-/** Cells of one page: at 6 µs each in the driver and 2 µs here, some milliseconds. */
+/** Cells of one page: at 6 µs each in the driver, some milliseconds. What is made of them is done in turns after that. */
 const CELLS_MAX = 1_000;
+/** Up to so many are handled in the turn in which the driver gave them. */
+const CELLS_SMALL = 100;
 /** Changed rows of a span: what ten regions with 2,400 busy keys each change in a second. */
 const CHANGES_MAX = 24_000;
 
@@ -40,11 +53,18 @@ export class SqlPages {
     const fromMs = at.kind === "all" ? null : at.kind === "changes" ? at.cursor.sinceMs : at.fromMs;
     const { statements, run } = this.#options;
     const [row = {}] = (await run(statements.head(name, fromMs, CHANGES_MAX))).rows;
-    const head = { changedMs: integerOf(row["changed_at"]), nowMs: integerOf(row["now_ms"]) };
+    const head = {
+      changedMs: integerOf(row["changed_at"]),
+      oldestMs: integerOf(row["oldest_at"]),
+      nowMs: integerOf(row["now_ms"]),
+    };
     this.#regionsLive = 1 + integerOf(row["others_live"]);
     const next =
       at.kind === "more changes" ? at.next : nextCursor(at.kind === "all" ? null : at.cursor, head, this.#options);
     if (fromMs === null) return this.#cells(name, next, null, null);
+    if (at.kind === "changes" && isEmptied(at.cursor, head)) {
+      return { ...(await this.#cells(name, next, null, null)), isAll: true };
+    }
     const lastMs = lastOf(next);
     if (lastMs === fromMs) return this.#page([], next);
     // Null where one span holds all changes.
@@ -63,14 +83,16 @@ export class SqlPages {
     return this.#page(rows, next, isWhole ? undefined : `${next}/${span.untilMs}`);
   }
 
-  #page(rows: readonly SqlRow[], cursor: string, rest?: string): ImportPage {
+  async #page(rows: readonly SqlRow[], cursor: string, rest?: string): Promise<ImportPage> {
+    const { timers } = this.#options;
     const cells: ImportedCell[] = [];
-    for (const row of rows) {
-      if (Number(row["is_live"]) === 0) continue;
+    if (rows.length > CELLS_SMALL) await nextTurn(timers);
+    await inTurns(rows, timers, (row) => {
+      if (Number(row["is_live"]) === 0) return;
       const cell = cellOf(row);
       if (cell === null) this.junk++;
       else cells.push(cell);
-    }
+    });
     const page = { cells, cursor, regionsLive: this.#regionsLive };
     return rest === undefined ? page : { ...page, rest };
   }

@@ -56,8 +56,8 @@ export class SqlStatements {
   }
 
   /**
-   * The last change, how many other regions live, and the time: all that an import needs if nothing happened. Since a moment: also
-   * when the span ends that so many changed rows make, if there are more.
+   * The last change and the oldest, how many other regions live, and the time: all that an import needs if nothing happened. Since a
+   * moment: also when the span ends that so many changed rows make, if there are more.
    */
   head(region: string, sinceMs: number | null, changesMax: number): Statement {
     const { counters, regions } = this.#tables;
@@ -67,7 +67,7 @@ export class SqlStatements {
       ORDER BY changed_at LIMIT 1 OFFSET ${changesMax}) AS span_end,`;
     return {
       text: `SELECT ${sinceMs === null ? "" : spanEnd} COALESCE((SELECT MAX(changed_at) FROM ${counters}), 0) AS changed_at,
-        (${live}) AS others_live, ${nowMs} AS now_ms`,
+        COALESCE((SELECT MIN(changed_at) FROM ${counters}), 0) AS oldest_at, (${live}) AS others_live, ${nowMs} AS now_ms`,
       values: sinceMs === null ? [region] : [sinceMs, region],
     };
   }

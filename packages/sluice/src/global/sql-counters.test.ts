@@ -1,0 +1,64 @@
+/** What is the same on every database, on a link that answers by itself: how much is done in one turn of the event loop. */
+import { describe, expect, test } from "vitest";
+import { ManualTime } from "../../../../test/manual-time.ts";
+import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { StepwiseTurns } from "../../../../test/stepwise-turns.ts";
+import { SqlCounters } from "./sql-counters.ts";
+import type { SqlLink, SqlRow, Statement } from "./sql-link.ts";
+import { SQLITE } from "./sqlite-dialect.ts";
+
+const COLUMNS = 9;
+
+function setUp(rows: readonly SqlRow[] = []) {
+  const time = new ManualTime();
+  const turns = new StepwiseTurns(time);
+  const sent: Statement[] = [];
+  const link: SqlLink = {
+    hasReplica: false,
+    run: async (_side, statement) => {
+      sent.push(statement);
+      if (statement.text.includes("is_breaking")) return { rows: [1, 2].map(applied), affected: 0 };
+      if (statement.text.includes("now_ms")) {
+        return { rows: [{ changed_at: 1, oldest_at: 1, others_live: 1, now_ms: 2 }], affected: 0 };
+      }
+      return { rows, affected: 0 };
+    },
+    alone: () => Promise.reject(new Error("not asked for")),
+    close: async () => {},
+  };
+  const environment = { clock: time.clock, timers: turns.timers, random: new SeededRandom(7) };
+  const settings = { tablePrefix: "", migrate: false, overlapMs: 1_000 };
+  const counters = new SqlCounters(link, SQLITE, settings, environment);
+  /** How many rows were bound and sent by now. */
+  const rowsSent = () => sent.filter(isWrite).reduce((sum, { values }) => sum + values.length / COLUMNS, 0);
+  return { time, turns, sent, counters, rowsSent };
+}
+
+const applied = (version: number) => ({ version, is_breaking: 0 });
+const isWrite = ({ text }: Statement) => text.startsWith("INSERT INTO counters");
+
+describe("sql counters", () => {
+  test("many rows are hashed in turns, and each statement of them is sent in one of its own", async () => {
+    const { turns, counters, rowsSent } = setUp();
+    const key = { workspace: "w", namespace: "n", durationMs: 60_000 as never };
+    const rows = Array.from({ length: 1_024 }, (_, i) => {
+      return { key: { ...key, identifier: `k${i}` }, sequence: 7, count: 1, expiresAtMs: 1 };
+    });
+    const publishing = counters.publish("eu", rows);
+    const byTurn: number[] = [];
+    await turns.each(() => byTurn.push(rowsSent()));
+    await publishing;
+    expect(byTurn).toEqual([0, 0, 0, 256, 512, 768, 1_024]);
+  });
+
+  test("a page of many cells is made of rows in turns, none of them that in which the driver gave it", async () => {
+    const row = { key_hash: new Uint8Array(16), workspace: "w", namespace: "n", identifier: "i", duration_ms: 60_000 };
+    const rows = Array.from({ length: 900 }, () => ({ ...row, sequence: 7, total: 2, own: 1, is_live: 1 }));
+    const { turns, counters } = setUp(rows);
+    const reading = counters.read("eu", null);
+    let count = 0;
+    await turns.each(() => count++);
+    expect((await reading).cells).toHaveLength(900);
+    expect(count).toBe(3);
+  });
+});
