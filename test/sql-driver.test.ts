@@ -13,6 +13,7 @@ import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { MariadbServer } from "./rig/mariadb-server.ts";
 import { poll } from "./rig/poll.ts";
 import { PostgresServer } from "./rig/postgres-server.ts";
+import { TcpFaultProxy } from "./rig/tcp-fault-proxy.ts";
 
 const folder = temporaryFolder();
 const { ca, certFile, keyFile, folder: certificates } = makeCertificate();
@@ -329,6 +330,33 @@ describe.each(SERVERS)("$name › a replica", ({ name, make, ask }) => {
       kind: "connection",
     });
   });
+});
+
+describe("postgres › a server that goes right after an answer", () => {
+  /** What PostgreSQL says last when it is ended: a message of its protocol. */
+  const fields = "SFATAL\0VFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0";
+  const farewell = Buffer.concat([Buffer.from("E\0\0\0\0"), Buffer.from(fields)]);
+  farewell.writeUInt32BE(farewell.length - 1, 1);
+
+  test("does not end the process: the answer holds, and the next statement finds another connection", async () => {
+    // Seen: PostgreSQL was killed while the process was busy. The answer of a statement and the server's last words were read at
+    // once, before the connection was given back; nobody listened to it, and the process ended.
+    const proxy = await TcpFaultProxy.start(postgres.process.port);
+    const prefix = newPrefix();
+    await migratePostgres({ ...postgresAt(), tablePrefix: prefix });
+    const counters = opened(postgresCounters({ ...postgresAt("root", { port: proxy.port }), tablePrefix: prefix }));
+    await counters.publish("eu", [row("a", 1)]);
+    proxy.lastWords = farewell;
+    await counters.publish("eu", [row("a", 2)]);
+    proxy.lastWords = null;
+    await counters.publish("eu", [row("a", 3)]);
+    expect(await seen(make(prefix))).toEqual({ a: 3 });
+    await proxy.stop();
+  });
+
+  function make(tablePrefix: string): Counters {
+    return opened(postgresCounters({ ...postgresAt(), tablePrefix }));
+  }
 });
 
 describe("sqlite › files", () => {

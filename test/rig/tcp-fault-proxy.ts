@@ -12,6 +12,8 @@ export class TcpFaultProxy {
   isBlackhole = false;
   /** New connections are closed at once. */
   isRefusing = false;
+  /** Said behind all that comes from upstream, in one piece with it. */
+  lastWords: Buffer | null = null;
   readonly #server: Server;
   readonly #upstreamPort: number;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
@@ -63,7 +65,10 @@ export class TcpFaultProxy {
     const pair = [client, upstream] as const;
     this.#pairs.add(pair);
     for (const [socket, other] of [pair, [upstream, client] as const]) {
-      socket.on("data", (chunk) => this.#pass(other, chunk));
+      socket.on("data", (chunk) => {
+        const hasMore = this.lastWords !== null && socket === upstream;
+        this.#pass(other, hasMore ? Buffer.concat([chunk, this.lastWords!]) : chunk);
+      });
       socket.on("error", () => {});
       socket.on("close", () => {
         this.#pairs.delete(pair);

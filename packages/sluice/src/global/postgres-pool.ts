@@ -9,6 +9,8 @@ import { ALONE_TIMEOUT_MS, type ConnectionPool, type PooledConnection, type Pool
 export interface PostgresClient {
   query(config: { readonly text: string; readonly values: unknown[] }): Promise<unknown>;
   release(destroy?: boolean): void;
+  on?(event: "error", listener: () => void): unknown;
+  removeListener?(event: "error", listener: () => void): unknown;
 }
 
 /** A pool of `pg`. */
@@ -106,7 +108,14 @@ function createOwn(address: SqlAddress, connectTimeoutMs: number, statementTimeo
   return pool;
 }
 
+/**
+ * A client that is lost tells those who listen, and where nobody does, the process ends. Its pool listens while it is idle, and a
+ * statement that is under way hears of it: in between, a server that goes right after an answer, it is we.
+ */
+function unheard(): void {}
+
 function pooled(client: PostgresClient): PooledConnection {
+  client.on?.("error", unheard);
   return {
     run: async ({ text, values }) => {
       const result = await client.query({ text: numbered(text), values: values.map(boundOf) });
@@ -118,6 +127,7 @@ function pooled(client: PostgresClient): PooledConnection {
       if (isBroken)
         (client as { readonly connection?: { stream?: { destroy?(): void } } }).connection?.stream?.destroy?.();
       client.release(isBroken);
+      client.removeListener?.("error", unheard);
     },
   };
 }

@@ -50,7 +50,7 @@ export const BROKEN: ReadonlySet<SqlFailureKind> = new Set(["connection", "timeo
 const BY_TEXT: readonly (readonly [RegExp, SqlFailureKind])[] = [
   [/certificate|self.signed|EPROTO|\bSSL\b|\bTLS\b/i, "tls"],
   [
-    /ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EPIPE|ENOENT|clos(ed|ing)|terminated|disconnect|lost|ended/i,
+    /ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EPIPE|ENOENT|clos(ed|ing)|terminated|disconnect|lost|ended|not queryable/i,
     "connection",
   ],
   [/time(d )?out|timeout/i, "timeout"],
