@@ -64,8 +64,8 @@ export class ManualTime {
     this.#monoMs += ms;
   }
 
-  /** What has to be over before time goes on: the answers of a real store. Undefined: nothing. */
-  waitFor: () => Promise<unknown> | undefined = () => undefined;
+  /** What has to be over before time goes on: the answers of real stores. Undefined: nothing. */
+  readonly waits: (() => Promise<unknown> | undefined)[] = [];
 
   /** Lets every promise settle that needs no time. */
   async settle(): Promise<void> {
@@ -73,9 +73,9 @@ export class ManualTime {
       await new Promise<void>((resolve) => {
         setImmediate(resolve);
       });
-      const answers = this.waitFor();
-      if (answers === undefined) return;
-      await answers;
+      const answers = this.waits.map((wait) => wait()).filter((answer) => answer !== undefined);
+      if (answers.length === 0) return;
+      await Promise.all(answers);
     }
   }
 

@@ -3,7 +3,7 @@ import { type Counters, type Decision, Limiter, type LimiterOptions, type LimitR
 import { encodeKey } from "../packages/sluice/src/engine/key.ts";
 import { ManualTime } from "./manual-time.ts";
 import { SeededRandom } from "./seeded-random.ts";
-import { TroubledCounters, TroubledOrigin } from "./troubled-stores.ts";
+import { type OriginStore, TroubledCounters, TroubledOrigin } from "./troubled-stores.ts";
 
 export const MINUTE_MS = 60_000;
 /** How long a cell of a one-minute window stays fresh: a twentieth. */
@@ -18,15 +18,24 @@ export interface Process {
   askNow(fields?: Partial<LimitRequest>): Decision | undefined;
 }
 
+/** What stands behind the troubled stores, where it is not memory. */
+export interface RealStores {
+  readonly counters?: Counters;
+  /** Called for each region. */
+  makeOrigin?(): OriginStore;
+}
+
 export class Processes {
   readonly time: ManualTime = new ManualTime();
-  readonly origin: TroubledOrigin = new TroubledOrigin(this.time);
+  readonly origin: TroubledOrigin;
   readonly counters: TroubledCounters;
   readonly #random = new SeededRandom(42);
+  readonly #stores: RealStores;
 
-  /** With global counters in memory, or on another store. */
-  constructor(store?: Counters) {
-    this.counters = new TroubledCounters(this.time, store);
+  constructor(stores: RealStores = {}) {
+    this.#stores = stores;
+    this.origin = this.#makeOrigin();
+    this.counters = new TroubledCounters(this.time, stores.counters);
   }
 
   /** A process of a region, with the origin of this world. */
@@ -52,13 +61,17 @@ export class Processes {
 
   /** A process of a region with an origin of its own and the global counters of this world. */
   startRegion(region: string, options: LimiterOptions = {}): Process & { readonly origin: TroubledOrigin } {
-    const origin = new TroubledOrigin(this.time);
+    const origin = this.#makeOrigin();
     return { ...this.start({ region, origin, global: this.counters, ...options }), origin };
   }
 
   /** The number of the current window. */
   sequence(durationMs: number = MINUTE_MS): number {
     return Math.floor(this.time.wallMs / durationMs);
+  }
+
+  #makeOrigin(): TroubledOrigin {
+    return new TroubledOrigin(this.time, this.#stores.makeOrigin?.());
   }
 }
 

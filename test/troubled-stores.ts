@@ -1,5 +1,6 @@
 /**
- * Memory stores that can be troubled: they fail, stall, lose replies and lose data when told to, and remember every call.
+ * Stores that can be troubled: they fail, stall, lose replies and lose data when told to, and remember every call. In memory, or real
+ * ones underneath.
  */
 import {
   type CounterRow,
@@ -30,6 +31,25 @@ class StoreAway extends Error {
 /** A store has a clock of its own: a process's that jumps does not move it. */
 function serverClock(time: ManualTime): { wallMs(): number } {
   return { wallMs: () => time.trueMs };
+}
+
+/** What stands behind an origin, and how it loses everything. */
+export interface OriginStore {
+  readonly origin: Origin;
+  empty(): Promise<void>;
+}
+
+function storeInMemory(time: ManualTime): OriginStore {
+  const make = () => memoryOrigin({ clock: serverClock(time) });
+  let origin = make();
+  return {
+    get origin() {
+      return origin;
+    },
+    empty: async () => {
+      origin = make();
+    },
+  };
 }
 
 /** What all calls of a store pass through. */
@@ -72,25 +92,29 @@ export class TroubledOrigin implements Origin {
   readonly #time: ManualTime;
   readonly #onRead = new Line();
   readonly #onRaise = new Line();
-  #store: Origin;
+  readonly #store: OriginStore;
 
-  constructor(time: ManualTime) {
+  constructor(time: ManualTime, store: OriginStore = storeInMemory(time)) {
     this.#time = time;
-    this.#store = memoryOrigin({ clock: serverClock(time) });
+    this.#store = store;
+    time.waits.push(
+      () => this.#onRead.idle(),
+      () => this.#onRaise.idle(),
+    );
   }
 
   raise(raises: readonly Raise[]): Promise<readonly OriginCount[]> {
     if (raises.some(({ key }) => key.startsWith("heartbeat"))) {
       this.raises.push(raises);
-      return this.#onRaise.call(() => this.#store.raise(raises));
+      return this.#onRaise.call(() => this.#store.origin.raise(raises));
     }
     this.#refresh(raises, false);
-    return this.#onRead.call(() => this.#store.raise(raises));
+    return this.#onRead.call(() => this.#store.origin.raise(raises));
   }
 
   read(reads: readonly Read[]): Promise<readonly OriginCount[]> {
     this.#refresh(reads, true);
-    return this.#onRead.call(() => this.#store.read(reads));
+    return this.#onRead.call(() => this.#store.origin.read(reads));
   }
 
   #refresh(asked: readonly Read[], isRead: boolean): void {
@@ -128,22 +152,22 @@ export class TroubledOrigin implements Origin {
   }
 
   /** Restarts empty. */
-  lose(): void {
-    this.#store = memoryOrigin({ clock: serverClock(this.#time) });
+  lose(): Promise<void> {
+    return this.#store.empty();
   }
 
   /** What it holds of a cell, asked past all trouble and not remembered. */
   async sum(key: string, sequence: number): Promise<number> {
-    return (await this.#store.read([{ key, sequence, writer: "" }]))[0]!.sum;
+    return (await this.#store.origin.read([{ key, sequence, writer: "" }]))[0]!.sum;
   }
 
   async component(key: string, sequence: number, writer: string): Promise<number> {
-    return (await this.#store.read([{ key, sequence, writer }]))[0]!.component;
+    return (await this.#store.origin.read([{ key, sequence, writer }]))[0]!.component;
   }
 
   /** Another process of the region accepts cost, and has it in the origin. */
   async accept(key: string, sequence: number, total: number, writer = "another"): Promise<void> {
-    await this.#store.raise([{ key, sequence, writer, total, expiresAtMs: this.#time.trueMs + 86_400_000 }]);
+    await this.#store.origin.raise([{ key, sequence, writer, total, expiresAtMs: this.#time.trueMs + 86_400_000 }]);
   }
 
   /** The raises of cells that flushes sent: without the heartbeats. */
@@ -165,7 +189,7 @@ export class TroubledCounters implements Counters {
 
   constructor(time: ManualTime, store: Counters = memoryCounters({ clock: serverClock(time) })) {
     this.#store = store;
-    time.waitFor = () => this.#line.idle();
+    time.waits.push(() => this.#line.idle());
     this.denials = {
       write: (region, rows) => {
         this.denialWrites.push({ region, rows });

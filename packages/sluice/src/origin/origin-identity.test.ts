@@ -31,7 +31,7 @@ describe("origin identity", () => {
     const one = origin();
     const known = identity(one);
     const id = await known.readOnce();
-    one.lose();
+    await one.lose();
     expect([await known.readOnce(), await identity(one).readOnce()]).toEqual([id, id]);
     one.trouble("failing");
     expect(await known.readOnce()).toBeNull();

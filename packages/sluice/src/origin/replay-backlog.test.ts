@@ -29,7 +29,7 @@ describe("a large backlog", () => {
     }
     await replay.flushOnce();
     await replay.flushOnce();
-    origin.lose();
+    await origin.lose();
     await replay.flushOnce();
     expect(world.ledger.unreplayed.size).toBe(32_768);
     expect(replay.unconfirmed()).toBe(40_000);

@@ -145,7 +145,7 @@ describe("replay", () => {
     for (const identifier of ["a", "b", "c"]) accept(identifier, 2);
     await replay.flushOnce();
     await replay.flushOnce();
-    origin.lose();
+    await origin.lose();
     await replay.flushOnce();
     expect([replay.losses, replay.unconfirmed()]).toEqual([1, 6]);
     await replay.flushOnce();
@@ -334,7 +334,7 @@ describe("replay", () => {
     replay.onLoss = (keys) => told.push(keys);
     for (const identifier of ["a", "b", "c"]) accept(identifier, 2);
     await replay.flushOnce();
-    origin.lose();
+    await origin.lose();
     await replay.flushOnce();
     expect(told).toEqual([3]);
   });
@@ -347,7 +347,7 @@ describe("replay", () => {
     accept("a", 1);
     await replay.flushOnce();
     world.engine.release(world.slot("b"), true);
-    origin.lose();
+    await origin.lose();
     await replay.flushOnce();
     expect(replay.unconfirmed()).toBe(4 + 1 + 4);
     await replay.flushOnce();

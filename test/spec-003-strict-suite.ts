@@ -1,0 +1,166 @@
+/** A suite that runs on every store. Spec 003, strict mode: after a denial, an allow needs a new read of the origin. */
+import { describe, expect, test } from "vitest";
+import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "./processes.ts";
+
+export function spec003Strict({
+  store = "memory",
+  makeProcesses = () => new Processes(),
+}: {
+  readonly store?: string;
+  readonly makeProcesses?: () => Processes;
+} = {}): void {
+  /** A process whose key has 9 of 10 and was just denied a cost of 2. Everything is replayed. */
+  async function denied(options = {}) {
+    const world = makeProcesses();
+    const process = world.start(options);
+    await process.ask({ cost: 9 });
+    await world.time.advance(FLUSH_MS);
+    expect(process.askNow({ cost: 2 })).toMatchObject({ success: false, reason: "limit" });
+    world.origin.reads.length = 0;
+    return { world, process, origin: world.origin, time: world.time };
+  }
+
+  describe(`spec 003, ${store}: strict mode`, () => {
+    test("a denial does no I/O", async () => {
+      const { process, origin, time } = await denied();
+      for (let i = 0; i < 10; i++) expect(process.askNow({ cost: 2 })).toMatchObject({ success: false });
+      await time.settle();
+      expect(origin.reads).toEqual([]);
+    });
+
+    test("a denial does no I/O even if the cell is stale", async () => {
+      const { process, origin, time } = await denied();
+      await time.advance(FRESH_MS * 3);
+      expect(process.askNow({ cost: 2 })).toMatchObject({ success: false, degraded: false });
+      expect(origin.reads).toEqual([]);
+    });
+
+    test("after a denial each allow first refreshes the current window from the origin", async () => {
+      const { process, origin, world } = await denied();
+      await origin.accept(keyText(), world.sequence(), 1);
+      expect(process.askNow({ limit: 11 })).toBeUndefined();
+      await world.time.settle();
+      expect(origin.reads).toHaveLength(1);
+      const answer = await process.ask({ limit: 12 });
+      expect(answer).toMatchObject({ success: true, current: 12, source: "origin", degraded: false });
+      expect(origin.reads.length).toBeGreaterThanOrEqual(2);
+    });
+
+    test("a strict read that shows a full window denies", async () => {
+      const { process, origin, world } = await denied();
+      await origin.accept(keyText(), world.sequence(), 1);
+      expect(await process.ask()).toMatchObject({ success: false, reason: "limit", source: "origin" });
+    });
+
+    test("a read that began before the last denial does not do: the request that waits for it reads again", async () => {
+      const { process, origin, time } = await denied();
+      origin.trouble("stalled", "reads");
+      const asked = process.ask({ limit: 100 });
+      await time.advance(20);
+      expect(process.askNow({ cost: 2 })).toMatchObject({ success: false });
+      const deniedMs = time.monoMs;
+      await time.advance(20);
+      origin.heal();
+      expect(await asked).toMatchObject({ success: true, degraded: false, source: "origin" });
+      expect(origin.reads).toHaveLength(2);
+      expect(time.monoMs).toBeGreaterThan(deniedMs);
+    });
+
+    test("a request that comes after a denial does not join a read from before it", async () => {
+      const { process, origin, time } = await denied();
+      origin.trouble("stalled", "reads");
+      void process.ask({ limit: 100 });
+      await time.advance(20);
+      process.askNow({ cost: 2 });
+      await time.advance(20);
+      const later = [process.ask({ limit: 100 }), process.ask({ limit: 100 })];
+      await time.advance(20);
+      origin.heal();
+      expect(await Promise.all(later)).toMatchObject([{ degraded: false }, { degraded: false }]);
+      expect(origin.reads).toHaveLength(2);
+    });
+
+    test("requests that wait together share one read", async () => {
+      const { process, origin } = await denied();
+      await Promise.all([1, 2, 3].map(() => process.ask({ limit: 100 })));
+      expect(origin.reads).toHaveLength(1);
+    });
+
+    test("strict mode ends one duration after the last denial", async () => {
+      const { process, origin, time } = await denied();
+      await time.advance(MINUTE_MS - 1);
+      await process.ask({ limit: 1_000 });
+      origin.reads.length = 0;
+      expect(process.askNow({ limit: 1_000 })).toBeUndefined();
+      await time.advance(FLUSH_MS);
+      expect(process.askNow({ limit: 1_000 })).toMatchObject({ success: true, degraded: false });
+    });
+
+    test("the strict-mode key excludes the sequence: it survives the rollover", async () => {
+      const world = makeProcesses();
+      const { ask, askNow } = world.start();
+      await world.time.advance(MINUTE_MS - 200);
+      await ask({ cost: 9 });
+      await world.time.advance(FLUSH_MS);
+      askNow({ cost: 2 });
+      await world.time.advance(300);
+      world.origin.reads.length = 0;
+      // The window is 150 ms old: without strict mode it would need no read.
+      expect(askNow({ limit: 100 })).toBeUndefined();
+      await world.time.settle();
+      expect(world.origin.reads[0]).toContainEqual(expect.objectContaining({ sequence: world.sequence() }));
+    });
+
+    test("the deadline is of one key: another duration of the same identifier is not strict", async () => {
+      const { process, world } = await denied();
+      await process.ask({ duration: "5m" });
+      await world.time.advance(FLUSH_MS);
+      expect(process.askNow({ duration: "5m" })).toMatchObject({ success: true });
+    });
+
+    test("strict mode does not publish cross-region state", async () => {
+      const world = makeProcesses();
+      const { ask, askNow } = world.start({ region: "eu", global: world.counters, floor: 1 });
+      await ask({ cost: 9 });
+      await world.time.advance(FLUSH_MS);
+      askNow({ cost: 2 });
+      await world.time.advance(10_000);
+      expect(world.counters.rowsOf("eu")).toEqual([]);
+      expect(world.counters.denialWrites).toEqual([]);
+    });
+
+    test("strict mode refreshes a previous window by the normal cold and stale path", async () => {
+      const { process, origin, time, world } = await denied();
+      await time.advanceToWindow(MINUTE_MS);
+      await time.advance(FRESH_MS * 2);
+      await origin.accept(keyText(), world.sequence() - 1, 50, "late");
+      expect(await process.ask({ limit: 30 })).toMatchObject({ success: false });
+      expect(process.limiter.inspect(request()).previous).toMatchObject({ own: 9, others: 50 });
+    });
+
+    test("a peek that is denied makes its key strict too", async () => {
+      const world = makeProcesses();
+      const { ask, askNow } = world.start();
+      await ask({ cost: 10 });
+      await world.time.advance(FLUSH_MS);
+      expect(askNow({ cost: 0, limit: 9 })).toMatchObject({ success: false });
+      expect(askNow({ limit: 100 })).toBeUndefined();
+    });
+
+    test("without an answer of the origin, a strict allow is decided locally and says that it is degraded", async () => {
+      const { process, origin } = await denied();
+      origin.trouble("failing");
+      expect(await process.ask()).toMatchObject({ success: true, degraded: true, source: "local" });
+    });
+
+    test("a batch whose item was denied reads that item's cell before it may allow it", async () => {
+      const { process, origin, time } = await denied();
+      await process.ask({ identifier: "b" });
+      await time.advance(FLUSH_MS);
+      origin.reads.length = 0;
+      const answer = await process.limiter.limitMany([request(), request({ identifier: "b" })]);
+      expect(answer).toMatchObject({ success: true, decisions: [{ source: "origin" }, { source: "local" }] });
+      expect(origin.reads.flat().map(({ key }) => key)).toEqual([keyText(), keyText()]);
+    });
+  });
+}
