@@ -174,6 +174,7 @@ describe("redis origin › failures by kind", () => {
     ["WRONGPASS invalid username-password pair or user is disabled.", "auth"],
     ["NOAUTH Authentication required.", "auth"],
     ["NOPERM this user has no permissions to run the 'hset' command", "permission"],
+    ["ERR The user executing the script can't run this command or subcommand", "permission"],
     ["ERR unknown command 'HELLO', with args beginning with: '3'", "version"],
     ["BUSY Redis is busy running a script.", "busy"],
     ["MISCONF Redis is configured to save RDB snapshots", "busy"],

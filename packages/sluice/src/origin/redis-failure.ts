@@ -68,7 +68,7 @@ const BY_CODE: ReadonlyMap<string, RedisFailureKind> = new Map(
 
 /** Errors that speak in sentences: the first that matches. */
 const BY_TEXT: readonly (readonly [RegExp, RedisFailureKind])[] = [
-  [/has no permissions|ACL failure/i, "permission"],
+  [/has no permissions|ACL failure|the user executing the script can't/i, "permission"],
   [/unknown command/i, "version"],
   [/without any password configured|invalid (username|password)|AUTH failed/i, "auth"],
   [/queue is full/i, "overload"],
