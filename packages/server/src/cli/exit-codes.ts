@@ -2,7 +2,7 @@
 export const EXIT = {
   /** Done; of `limit`: allowed. */
   ok: 0,
-  /** It could not be done: the server is away or refuses, a port is taken; of `simulate`: a promise did not hold. */
+  /** It could not be done: the server is away or refuses, a port is taken; of `simulate`: a promise did not hold; of `doctor`: something fails. */
   failed: 1,
   /** Something that was typed or written cannot be meant. */
   input: 2,

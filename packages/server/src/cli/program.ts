@@ -12,6 +12,7 @@ import { auditCommand } from "./audit.ts";
 import { benchCommand } from "./bench.ts";
 import { configCommand } from "./config.ts";
 import type { Console } from "./console.ts";
+import { doctorCommand } from "./doctor.ts";
 import { EXIT } from "./exit-codes.ts";
 import { hittersCommand } from "./hitters.ts";
 import { keysCommand } from "./keys.ts";
@@ -47,6 +48,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     workspacesCommand(console),
     auditCommand(console),
     migrateCommand(console),
+    doctorCommand(console, exit),
     simulateCommand(console, exit),
   ]) {
     program.addCommand(command);

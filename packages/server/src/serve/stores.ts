@@ -10,21 +10,22 @@ export async function originOf({ redisUrl, redisTls, workers }: ServerSettings):
   return redisOrigin({ url: redisUrl, ...(redisTls === null ? {} : { tls: redisTls }) });
 }
 
-export async function countersOf({ sqlUrl, sqlTls }: ServerSettings): Promise<Counters | undefined> {
+/** @param migrate whether missing tables are made. */
+export async function countersOf({ sqlUrl, sqlTls }: ServerSettings, migrate = true): Promise<Counters | undefined> {
   if (sqlUrl === null) return undefined;
   switch (new URL(sqlUrl).protocol) {
     case "sqlite:": {
       const { sqliteCounters } = await import("sluice/sqlite");
-      return sqliteCounters({ path: sqlitePath(sqlUrl) });
+      return sqliteCounters({ path: sqlitePath(sqlUrl), migrate });
     }
     case "mysql:":
     case "mariadb:": {
       const { mysqlCounters } = await import("sluice/mysql");
-      return mysqlCounters({ url: sqlUrl, tls: sqlTls ?? false });
+      return mysqlCounters({ url: sqlUrl, tls: sqlTls ?? false, migrate });
     }
     default: {
       const { postgresCounters } = await import("sluice/postgres");
-      return postgresCounters({ url: sqlUrl, tls: sqlTls ?? false });
+      return postgresCounters({ url: sqlUrl, tls: sqlTls ?? false, migrate });
     }
   }
 }

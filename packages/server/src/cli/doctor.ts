@@ -1,0 +1,40 @@
+/** `sluice doctor`: looks at everything that a server would need, and says what to change. Changes nothing. */
+import { Command } from "commander";
+import { loadSettings } from "../config/load-settings.ts";
+import type { Finding } from "../doctor/finding.ts";
+import { SYSTEM } from "../system.ts";
+import type { Console } from "./console.ts";
+import { EXIT } from "./exit-codes.ts";
+import { addSettingOptions } from "./setting-options.ts";
+
+const DESCRIPTION =
+  "Check what serve would need, with the same flags: settings, this machine, Redis, the database, clocks. Ends with 1 if something fails.";
+
+export function doctorCommand(console: Console, exit: (code: number) => void): Command {
+  return addSettingOptions(new Command("doctor").description(DESCRIPTION))
+    .option("--json", "print as JSON")
+    .action(async ({ json, ...options }: Record<string, unknown>) => {
+      const loaded = loadSettings(options, console.environment);
+      // Loaded here, with the drivers: the other commands need none.
+      const { examine } = await import("../doctor/examination.ts");
+      const findings = await examine(loaded, SYSTEM.clock);
+      const isWell = findings.every(({ status }) => status !== "fail");
+      console.out(json === true ? JSON.stringify({ ok: isWell, findings }, null, 2) : textOf(findings));
+      exit(isWell ? EXIT.ok : EXIT.failed);
+    });
+}
+
+function textOf(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ subject }) => subject.length));
+  const lines = findings.flatMap(({ status, subject, text, advice }) => [
+    `${status.padEnd(4)}  ${subject.padEnd(width)}  ${clean(text)}`,
+    ...(advice === null ? [] : [`${"".padEnd(width + 6)}  → ${advice}`]),
+  ]);
+  const count = (status: Finding["status"]) => findings.filter((one) => one.status === status).length;
+  return [...lines, `${count("ok")} ok, ${count("warn")} to think about, ${count("fail")} to change`].join("\n");
+}
+
+/** Servers' own words may hold anything. */
+function clean(text: string): string {
+  return text.replaceAll(/\p{C}/gu, " ");
+}

@@ -1,0 +1,161 @@
+/**
+ * What a server needs of its database: it answers soon, can be written, has the tables of this release, and lets this user read and
+ * write each of them; its clock.
+ *
+ * Nothing is changed: rights are tried by statements that concern no row.
+ */
+import { existsSync } from "node:fs";
+import { AdminSchemaError, adminTables, ensureAdminSchema } from "../admin/admin-schema.ts";
+import { openAdminLink, sqlitePath } from "../admin/open-admin-store.ts";
+import { type RunSql, SqlFailure, type SqlLink } from "../admin/sql-link.ts";
+import type { ServerSettings } from "../config/settings.ts";
+import { countersOf } from "../serve/stores.ts";
+import { SYSTEM } from "../system.ts";
+import { type Finding, fail, medianMs, milliseconds, ok, skewFinding, warn } from "./finding.ts";
+import type { DoctorClock } from "./redis-checks.ts";
+
+const TIMES = 5;
+/** Publishing and importing are once a second. */
+const SLOW_MS = 100;
+const MIGRATE =
+  "a server makes them itself if its user may create tables; else run sluice migrate as one who may (docs/operating.md)";
+const RIGHTS = "grant SELECT, INSERT, UPDATE and DELETE on it (docs/operating.md, Tables and migrations)";
+
+/** What tells the databases apart here. */
+interface Words {
+  /** Its clock, in Unix milliseconds. */
+  readonly now: string;
+  /** 1 or true where nothing can be written. */
+  readonly isReplica: string;
+}
+
+const MYSQL: Words = {
+  now: "SELECT UNIX_TIMESTAMP(NOW(6)) * 1000 AS now",
+  isReplica: "SELECT @@global.read_only AS replica",
+};
+const POSTGRES: Words = {
+  now: "SELECT EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS now",
+  isReplica: "SELECT pg_is_in_recovery() AS replica",
+};
+
+/** Each with a column, for an UPDATE that changes no row. */
+const COUNTER_TABLES = {
+  sluice_counters: "region",
+  sluice_denials: "region",
+  sluice_regions: "region",
+  sluice_turns: "name",
+  sluice_origins: "region",
+};
+
+export async function databaseFindings(settings: ServerSettings, clock: DoctorClock): Promise<Finding[]> {
+  const { sqlUrl, sqlTls, dataDir } = settings;
+  // The embedded store is this server's own: the data folder says whether it can be used.
+  if (sqlUrl === null) return [ok("database", "none: the embedded store, and no other regions")];
+  // To open it would be to make it.
+  if (sqlUrl.startsWith("sqlite:") && !existsSync(sqlitePath(sqlUrl))) {
+    return [ok("database", `${sqlitePath(sqlUrl)} is not there yet: a server makes it`)];
+  }
+  const link = await openAdminLink({ sqlUrl, dataDir, tls: sqlTls }, SYSTEM);
+  try {
+    return [...(await serverFindings(link, sqlUrl, clock)), ...(await tableFindings(link, settings))];
+  } catch (error) {
+    if (!(error instanceof SqlFailure)) throw error;
+    const advice = "start it, or correct sql.url; until then regions limit by themselves, and nothing can be created";
+    return [fail("database", `it cannot be used: ${error.message}`, advice)];
+  } finally {
+    await link.close();
+  }
+}
+
+/** @throws SqlFailure where nothing can be asked at all. */
+async function serverFindings(link: SqlLink, sqlUrl: string, { wallMs, monoMs }: DoctorClock): Promise<Finding[]> {
+  const one = <T>(work: (run: RunSql) => Promise<T>) => link.ask(work);
+  await one((run) => run("SELECT 1 AS one"));
+  const took = await medianMs(TIMES, monoMs, () => one((run) => run("SELECT 1 AS one")));
+  const text = `${milliseconds(took)}, the middle one of ${TIMES}`;
+  const speed =
+    took >= SLOW_MS
+      ? warn("database round trip", text, "counts travel later, and creating takes as long: use a nearer one")
+      : ok("database round trip", text);
+  if (sqlUrl.startsWith("sqlite:")) return [speed];
+  const words = sqlUrl.startsWith("postgres") ? POSTGRES : MYSQL;
+  const [replica] = await one((run) => run(words.isReplica));
+  const isReplica = Number(replica?.["replica"]) !== 0 && replica?.["replica"] !== false;
+  const writing = isReplica
+    ? fail("database writing", "it is read only: a replica, or told to be", "let sql.url name the primary")
+    : ok("database writing", "it is no replica");
+  const beganMs = monoMs();
+  const [row] = await one((run) => run(words.now));
+  const tookMs = monoMs() - beganMs;
+  const skewMs = Number(row?.["now"]) - (wallMs() - tookMs / 2);
+  return [speed, writing, skewFinding("database clock", skewMs, tookMs)];
+}
+
+async function tableFindings(link: SqlLink, settings: ServerSettings): Promise<Finding[]> {
+  const { records, audit, revision } = adminTables();
+  const admin = await adminSchemaFinding(link);
+  const counters = await counterSchemaFinding(settings);
+  const tables = {
+    ...(admin.status === "ok" ? { [records]: "revision", [audit]: "revision", [revision]: "revision" } : {}),
+    ...(counters.status === "ok" ? COUNTER_TABLES : {}),
+  };
+  return [admin, counters, ...(Object.keys(tables).length === 0 ? [] : await rightFindings(link, tables))];
+}
+
+async function adminSchemaFinding(link: SqlLink): Promise<Finding> {
+  const subject = "tables of keys";
+  try {
+    await ensureAdminSchema(link, adminTables(), { mayMigrate: false, nowMs: 0 });
+    return ok(subject, "as this release needs them");
+  } catch (error) {
+    if (error instanceof SqlFailure && error.kind === "forbidden") return fail(subject, error.message, RIGHTS);
+    if (!(error instanceof AdminSchemaError)) throw error;
+    return lackFinding(subject, error.message);
+  }
+}
+
+async function counterSchemaFinding(settings: ServerSettings): Promise<Finding> {
+  const subject = "tables of counters";
+  const counters = (await countersOf(settings, false))!;
+  try {
+    await counters.denials.active(SYSTEM.clock.wallMs());
+    return ok(subject, "as this release needs them");
+  } catch (error) {
+    const { kind, message } = error as Error & { readonly kind?: string };
+    if (kind === "schema") return lackFinding(subject, message);
+    return fail(subject, `${message} (${kind})`, kind === "permission" ? RIGHTS : "see docs/operating.md");
+  } finally {
+    await counters.close();
+  }
+}
+
+/** Missing ones can be made; those of a newer release cannot be used. */
+function lackFinding(subject: string, message: string): Finding {
+  return /newer release/.test(message)
+    ? fail(subject, message, "use a newer release")
+    : warn(subject, message, MIGRATE);
+}
+
+async function rightFindings(link: SqlLink, tables: Readonly<Record<string, string>>): Promise<Finding[]> {
+  const lacking: Finding[] = [];
+  for (const [table, column] of Object.entries(tables)) {
+    const statements = [
+      `SELECT ${column} FROM ${table} WHERE 1 = 0`,
+      `INSERT INTO ${table} SELECT * FROM ${table} WHERE 1 = 0`,
+      `UPDATE ${table} SET ${column} = ${column} WHERE 1 = 0`,
+      `DELETE FROM ${table} WHERE 1 = 0`,
+    ];
+    for (const text of statements) {
+      const missing = await link
+        .ask((run) => run(text))
+        .then(
+          () => null,
+          (error: SqlFailure) => error,
+        );
+      if (missing === null) continue;
+      if (missing.kind !== "forbidden") throw missing;
+      lacking.push(fail("database rights", `${text.split(" ", 1)[0]} on ${table}: ${missing.message}`, RIGHTS));
+    }
+  }
+  return lacking.length > 0 ? lacking : [ok("database rights", "this user may read and write every table")];
+}
