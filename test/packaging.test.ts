@@ -81,7 +81,7 @@ describe("sluice, installed into an empty folder", () => {
       import { Limiter } from "sluice";
       import "sluice/sim";
       const limiter = new Limiter();
-      const request = { namespace: "api", identifier: "user_42", limit: 1, duration: "1m" };
+      const request = { namespace: "api", identifier: "user_42", limit: 1, duration: "30d" };
       const answers = [(await limiter.limit(request)).success, (await limiter.limit(request)).success];
       await limiter.close();
       const there = readdirSync("node_modules").filter((name) => !name.startsWith("."));
@@ -112,7 +112,8 @@ describe("@sluice/server, installed into an empty folder", () => {
     expect(version.trim()).toBe(manifestOf("server").version);
 
     const server = await SluiceServer.start(project, { command });
-    const request = { namespace: "api", identifier: "user_42", limit: 1, duration: 60_000 };
+    // So long that no window ends in between.
+    const request = { namespace: "api", identifier: "user_42", limit: 1, duration: 30 * 86_400_000 };
     const answers = [await server.post("limit", request), await server.post("limit", request)];
     expect(answers.map(({ status, body }) => [status, body.data.success])).toEqual([
       [200, true],
