@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 
 const isDeep = process.env["CI"] === "true";
 
-test("every call has its rows, statements and times, every trouble its ratio, and every phase its turns", {
-  timeout: 60_000,
+test("every call has its rows, statements and times, every world its rhythm, every trouble its ratio, and every phase its turns", {
+  timeout: 300_000,
 }, async () => {
   const args = ["--import", "tsx", "src/sql/main.ts", "--quick", ...(isDeep ? [] : ["--only", "cost"])];
   const cwd = fileURLToPath(new URL(".", import.meta.url));
@@ -15,6 +15,19 @@ test("every call has its rows, statements and times, every trouble its ratio, an
   const lines = stdout.split("\n");
   expect(lines.filter((line) => /^\|( [^|]+ \|){3}( [\d.,]+ ms \|){2}$/.test(line))).toHaveLength(5);
   expect(lines.find((line) => line.startsWith("| an import that finds nothing new"))).toMatch(/\| 0 \| 1 \|/);
-  expect(lines.filter((line) => /^\| \w+ \| [\d.]+ \| [\d.]+ s \|$/.test(line))).toHaveLength(isDeep ? 1 : 0);
-  expect(lines.filter((line) => /^\|( [^|]+ \|){3}( [\d.]+ ms \|){3}$/.test(line))).toHaveLength(isDeep ? 10 : 0);
+  const outage = /^\| \w+ \| [\d.]+ s \| \w+ \| [\d.]+ µs( \| [\d.]+){2} \| [\d.]+ s \|$/;
+  expect(lines.filter((line) => outage.test(line))).toHaveLength(isDeep ? 4 : 0);
+  const rhythm = /^\|( [^|]+ \|){2}( [\d.,]+ \|){4} \d+ % \| 0 \|$/;
+  expect(lines.filter((line) => rhythm.test(line))).toHaveLength(isDeep ? 2 : 0);
+  const turns = /^\|( [^|]+ \|){3}( [\d.]+ ms \|){4}[^|]*\| [\d,]+ of [\d,]+, \d+ \|$/;
+  expect(lines.filter((line) => turns.test(line))).toHaveLength(isDeep ? 12 : 0);
+});
+
+test("a flag that cannot be followed is refused, with the ones that can", async () => {
+  const cwd = fileURLToPath(new URL(".", import.meta.url));
+  const asked = [["--only", "nothing"], ["--cells", "many"], ["--fast"]].map(async (flags) => {
+    const running = promisify(execFile)(process.execPath, ["--import", "tsx", "src/sql/main.ts", ...flags], { cwd });
+    await expect(running).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("--trouble-ms N") });
+  });
+  await Promise.all(asked);
 });

@@ -2,12 +2,12 @@
  * How long the event loop stands still in a region whose cells are published to a real database and come back from it.
  *
  * One process with a table of its own, asked about every key once, then about every key again; all of them are sent, read back
- * in full passes, and looked through. What is recorded is the time from one turn of the event loop to the next.
+ * in a full pass, and looked through; then their windows are over, and the next pass measures them. What is recorded is the time
+ * from one turn of the event loop to the next.
  */
 import { Limiter } from "sluice";
-import { mysqlCounters } from "sluice/mysql";
-import { postgresCounters } from "sluice/postgres";
 import { keyText } from "../key-feed.ts";
+import type { SqlStore } from "./stores.ts";
 import { recordTurns, type Turns } from "./turns.ts";
 
 export interface SqlStall {
@@ -18,19 +18,18 @@ export interface SqlStall {
 
 /** Keys of one turn: some 100 us of work of our own. */
 const KEYS_PER_TURN = 64;
+const HOUR_MS = 3_600_000;
 
-/** `readMs`: how long full passes are watched at the end. */
-export async function measureSqlStalls(
-  url: string,
-  cells: number,
-  tablePrefix: string,
-  readMs: number,
-): Promise<SqlStall[]> {
-  const options = { url, tablePrefix };
+export async function measureSqlStalls(store: SqlStore, cells: number, roundMs: number): Promise<SqlStall[]> {
+  const server = await store.start();
+  let aheadMs = 0;
   const limiter = new Limiter({
+    clock: { wallMs: () => Date.now() + aheadMs, monoMs: () => performance.now() },
     region: "eu",
-    global: url.startsWith("mysql") ? mysqlCounters(options) : postgresCounters(options),
+    global: store.open(server),
     floor: 0,
+    publishMs: roundMs,
+    importMs: roundMs,
     cellsMax: Math.ceil(cells * 1.1),
   });
   const stalls: SqlStall[] = [];
@@ -55,8 +54,12 @@ export async function measureSqlStalls(
   await watch("and published to the last", isPublished(cells));
   await watch("all asked about again", askAll());
   await watch("and published again", isPublished(cells));
-  const endMs = performance.now() + readMs;
-  await watch("read back in full passes", () => performance.now() < endMs);
+  /** A pass may be under way: two times all cells are one pass at least, from its begin. */
+  const isRead = (from: number) => () => global().cellsImported < from + 2 * cells;
+  await watch("read back in full passes", isRead(global().cellsImported));
+  aheadMs = HOUR_MS;
+  await watch("their windows are over: read and measured", isRead(global().cellsImported));
   await limiter.close();
+  await server.stop();
   return stalls;
 }
