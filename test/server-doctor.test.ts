@@ -1,6 +1,9 @@
 /** `sluice doctor` against real servers that lack something: what it finds, and how it ends. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadSettings } from "../packages/server/src/config/load-settings.ts";
 import type { Finding } from "../packages/server/src/doctor/finding.ts";
+import { certificateFinding } from "../packages/server/src/doctor/machine-checks.ts";
+import { makeCertificate } from "./rig/certificate.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { runSluice } from "./rig/command-line.ts";
 import { freePort } from "./rig/free-port.ts";
@@ -45,6 +48,15 @@ describe("sluice doctor", () => {
     expect(out).toMatch(/^ok {4}database +\S+shared.db is not there yet: a server makes it$/m);
     expect(out).toMatch(/^warn {2}settings +sql\.url is given, and region is left at its default/m);
     expect(out).toMatch(/^\d+ ok, \d+ to think about, \d+ to change$/m);
+  });
+
+  test("a certificate that is soon over is a warning, and one that is over a failure", () => {
+    const { certFile, keyFile, folder: place } = makeCertificate();
+    const { settings } = loadSettings({}, { SLUICE_TLS_CERT_FILE: certFile, SLUICE_TLS_KEY_FILE: keyFile });
+    const inDays = (days: number) => certificateFinding(settings, Date.now() + days * 86_400_000)?.status;
+    // It is valid for two days.
+    expect([inDays(-30), inDays(0), inDays(3)]).toEqual(["ok", "warn", "fail"]);
+    removeFolder(place);
   });
 
   test("settings that cannot be meant end with 2, and nothing is looked at", async () => {

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
 import { runSluice } from "./rig/command-line.ts";
 
-const HOUR_MS = 3_600_000;
+/** So long that no window ends during the test. */
+const DURATION_MS = 30 * 86_400_000;
 let server: ApiServer;
 beforeAll(async () => {
   server = await startApi();
@@ -14,7 +15,7 @@ const item = (namespace: string, identifier: string, cost = 1) => ({
   namespace,
   identifier,
   limit: 10,
-  duration: HOUR_MS,
+  duration: DURATION_MS,
   cost,
 });
 
