@@ -39,6 +39,7 @@ describe("sluice bench", () => {
     expect(result).toMatchObject({ due: 100, answered: 100, allowed: 60, denied: 40 });
     expect(result).toMatchObject({ httpErrors: {}, connectionErrors: {}, unsent: 0 });
     expect(err).toMatch(/^load: 1 s of 1 s, [\d,]+ answered, p99 [\d.]+ ms$/m);
+    expect(err.match(/^load: 1 s of 1 s/gm)).toHaveLength(1);
     const counted = (outcome: string) =>
       metric("sluice_namespace_decisions_total", new RegExp(`namespace="counted",outcome="${outcome}"`));
     // The one more is the question before the load, which costs nothing.

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Console } from "../packages/server/src/cli/console.ts";
 import { runProgram } from "../packages/server/src/cli/program.ts";
+import { startOps } from "../packages/server/src/serve/ops-listener.ts";
 import { type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
 import { freePort } from "./rig/free-port.ts";
 
@@ -64,6 +65,17 @@ describe("sluice limit", () => {
     expect(await sluice(`${line} --cost 0`)).toMatchObject({ code: 0 });
   });
 
+  test("what never fits is told no moment to try again", async () => {
+    expect(await sluice("limit api user_3 --limit 5 --duration 30d --cost 99")).toMatchObject({
+      code: 3,
+      out: "denied: the limit is 5; a cost of 99 never fits",
+    });
+    await sluice("overrides set api banned --limit 0 --duration 1h");
+    expect((await sluice("limit api banned --limit 5 --duration 30d")).out).toMatch(
+      /^denied: the limit is 0, by override rlor_\w+; a cost of 1 never fits$/,
+    );
+  });
+
   test("sluice inspect explains it, and counts nothing", async () => {
     await sluice("limit api user_2 --limit 10 --duration 30d --cost 4");
     const line = "inspect api user_2 --limit 10 --duration 30d";
@@ -71,6 +83,9 @@ describe("sluice limit", () => {
     expect(explained).toMatchObject({ current: { own: 4 }, decision: { success: true, remaining: 6 - 1 } });
     expect(await json(line)).toMatchObject({ current: { own: 4 } });
     expect((await sluice(line)).out).toMatch(/^current +4 = own 4 \+ others 0 \+ foreign 0$/m);
+    expect((await sluice(line)).out).toMatch(/^rule +10 in 30d, as asked$/m);
+    expect((await sluice(line)).out).toMatch(/^left +6; 5 after this request of cost 1$/m);
+    expect((await sluice(line)).out).not.toMatch(/\d ms/);
   });
 });
 
@@ -84,10 +99,14 @@ describe("sluice overrides", () => {
     expect((await sluice("overrides list many")).out.split("\n")[0]).toMatch(
       /^identifier +limit +duration +shadow +id$/,
     );
+    expect((await sluice("overrides get many vip_*")).out).toMatch(/^vip_\* +7 +1m +true /m);
+    await sluice("overrides set many odd --limit 7 --duration 1234567");
+    expect((await sluice("overrides get many odd")).out).toMatch(/^odd +7 +1234567ms /m);
+    await sluice("overrides delete many odd");
     expect(await sluice("overrides delete many vip_*")).toEqual({ code: 0, out: "deleted", err: "" });
     const again = await sluice("overrides delete many vip_*");
     expect(again).toMatchObject({ code: 1, out: "" });
-    expect(again.err).toMatch(/^error: Not Found: .* \(404\)\nhint: /);
+    expect(again.err).toMatch(/^error: Not Found: .* \(404\)\nhint: sluice overrides list /);
   });
 });
 
@@ -105,6 +124,8 @@ describe("sluice namespaces", () => {
     });
     expect((await sluice("namespaces restore mail")).code).toBe(0);
     expect((await sluice("namespaces list")).out).toMatch(/^mail /m);
+    const taken = await sluice("namespaces create mail");
+    expect(taken).toMatchObject({ code: 1, err: expect.stringMatching(/\(409\)\nhint: .*namespaces delete frees/) });
   });
 
   test("a name with control characters cannot speak to the terminal", async () => {
@@ -119,7 +140,7 @@ describe("a question that cannot be asked", () => {
     { line: "limit api user_1 --duration 1m", says: "--limit is missing", code: 2 },
     {
       line: "limit api user_1 --limit ten --duration 1m",
-      says: '--limit must be an integer from 0 to 1099511627776; got "ten"',
+      says: '--limit must be an integer from 1 to 1099511627776; got "ten"',
       code: 2,
     },
     { line: "limit api user_1 --limit 1 --duration 1w", says: '--duration must be from 1s to 30d; got "1w"', code: 2 },
@@ -129,7 +150,26 @@ describe("a question that cannot be asked", () => {
       code: 2,
     },
     { line: "limit api", says: "missing required argument 'identifier'", code: 2 },
-    { line: "limit api user_1 --limit 0 --duration 1m", says: "body.limit must be an integer from 1", code: 2 },
+    {
+      line: "limit api user_1 --limit 0 --duration 1m",
+      says: "--limit must be an integer from 1",
+      hint: "sluice overrides set",
+      code: 2,
+    },
+    {
+      line: `limit ${"n".repeat(513)} user_1 --limit 1 --duration 1m`,
+      says: "<namespace> must be a text of 1 to 512 characters; got",
+      hint: "--help shows every flag",
+      code: 2,
+    },
+    {
+      line: `namespaces create ${"n".repeat(513)}`,
+      says: "<name> must be a text of 1 to 512 characters; got",
+      code: 2,
+    },
+    { line: "inspect api user_1 --duration 1m", says: "--limit is missing, and no override gives one", code: 2 },
+    { line: "frobnicate --help", says: "unknown command 'frobnicate'", code: 2 },
+    { line: "overrides lsit --help", says: "unknown command 'lsit'", hint: "Did you mean list?", code: 2 },
     {
       line: "limit api user_1 --limit 1 --duration 1m --url ftp://x",
       says: "--url must be a URL http:// or https://",
@@ -139,7 +179,7 @@ describe("a question that cannot be asked", () => {
     { line: "bench --rate", says: "--rate must be a number from 0.1 to 100000; got nothing", code: 2 },
     { line: "bench --duration 10", says: '--duration must be from 1s to 1d; got "10"', code: 2 },
     { line: "bench --connections 0", says: "--connections must be an integer from 1 to 4096; got", code: 2 },
-    { line: "bench --limit 0", says: "body.limit must be an integer from 1", code: 2 },
+    { line: "bench --limit 0", says: "--limit must be an integer from 1", code: 2 },
     { line: "namespaces update api --shadow maybe", says: '--shadow must be on or off; got "maybe"', code: 2 },
     { line: "namespaces lsit", says: "unknown command 'lsit'", hint: "Did you mean list?", code: 2 },
     { line: "overrides", says: "a command is missing", hint: "commands are set, get, list, delete", code: 2 },
@@ -174,6 +214,27 @@ describe("a question that cannot be asked", () => {
   test("something that is no Sluice, or sends elsewhere: says so", async () => {
     const ran = await sluice("limit api user_1 --limit 1 --duration 1m", { SLUICE_URL: `${server.url}/elsewhere` });
     expect(ran).toMatchObject({ code: 1, out: "" });
+    expect(ran.err).toMatch(/\(404\)\nhint: is that the address of Sluice without a path/);
+  });
+
+  test("the operators' listener: says that it is not the API", async () => {
+    const never = () => Promise.reject(new Error("not asked"));
+    const ops = await startOps({ host: "127.0.0.1", port: 0, readiness: never, metrics: never });
+    try {
+      for (const line of ["limit api user_1 --limit 1 --duration 1m", "bench --duration 1s"]) {
+        const ran = await sluice(`${line} --url http://127.0.0.1:${ops.port}`);
+        expect(ran).toMatchObject({ code: 1, out: "" });
+        expect(ran.err).toMatch(/answered 404, and not as Sluice's API does\nhint: .*--ops-port/);
+      }
+    } finally {
+      ops.close();
+    }
+  });
+
+  test("--help of a command that is there shows it, and ends with 0", async () => {
+    for (const line of ["--help", "overrides --help", "overrides list --help", "help limit"]) {
+      expect(await sluice(line)).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^Usage: sluice/) });
+    }
   });
 });
 

@@ -159,6 +159,31 @@ describe("sluice keys", () => {
     expect(older).toEqual([trail[4]]);
   });
 
+  test("the audit trail tells of one namespace, one actor or one time alone, and calls a namespace by its name", async () => {
+    await json("keys", "create");
+    const store = await openAdminStore({ sqlUrl: null, dataDir: environment["SLUICE_DATA"]!, tls: null }, SYSTEM);
+    const made = await store.createNamespace("default", "api", "key:key_1", { isShadow: false });
+    const rule = { limit: 5, durationMs: 60_000, isShadow: false };
+    await store.setOverride({ workspaceId: "default", namespaceId: made.id, identifier: "vip", ...rule }, "key:key_2");
+    await store.createNamespace("default", "mail", "key:key_2", { isShadow: false });
+    await store.close();
+    const actions = async (...args: string[]) =>
+      (await json<{ action: string }[]>("audit", ...args)).map(({ action }) => action);
+    expect(await actions("--namespace", "api")).toEqual(["override.set", "namespace.create"]);
+    expect(await actions("--namespace", made.id, "--actor", "key:key_2")).toEqual(["override.set"]);
+    expect(await actions("--actor", "key:key_2", "--limit", "1")).toEqual(["namespace.create"]);
+    expect(await actions("--until", "2020-01-01")).toEqual([]);
+    expect(await actions("--since", "2020-01-01", "--namespace", "mail")).toEqual(["namespace.create"]);
+    expect(await sluice("audit", "--namespace", "nobody")).toMatchObject({
+      code: 1,
+      out: "",
+      errors: expect.stringContaining('there is no namespace "nobody"'),
+    });
+    const { out } = await sluice("audit", "--namespace", "api");
+    expect(out).toMatch(/ override\.set +rlor_\w+ +api +identifier "vip", limit 5, /);
+    expect(out).toMatch(/ namespace\.create +rlns_\w+ +api +name "api"/);
+  });
+
   test.each([
     [["keys", "create", "--permissions", "ratelimit.*.fly"], '"ratelimit.*.fly" is none'],
     [["keys", "create", "--permissions", "ratelimit.rlns_1.create_namespace"], "is none"],
@@ -175,6 +200,10 @@ describe("sluice keys", () => {
     [["workspaces", "create", ""], "the name must be 1 to 128 characters"],
     [["audit", "--limit", "0"], "--limit must be an integer from 1 to 10000"],
     [["audit", "--before", "x"], "--before must be"],
+    [["audit", "--since", "2027-02-31"], "--since must be a moment such as 2027-01-31"],
+    [["audit", "--until", "tomorrow"], "--until must be a moment"],
+    [["audit", "--actor", ""], "--actor must be 1 to 512 characters"],
+    [["keys", "list", "--sql-url", "foo://bar"], "hint: such as mysql://db.internal/sluice or sqlite:"],
   ])("%j is bad input: code 2, and it says what is", async (args, says) => {
     const { code, out, errors } = await sluice(...args);
     expect([code, out]).toEqual([2, ""]);

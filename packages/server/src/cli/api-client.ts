@@ -8,11 +8,8 @@ const PAGE = 100;
 interface Reply {
   readonly data?: unknown;
   readonly pagination?: { readonly hasMore: boolean; readonly cursor?: string };
-  readonly error?: {
-    readonly title: string;
-    readonly detail: string;
-    readonly errors?: readonly { readonly location: string; readonly message: string; readonly fix?: string }[];
-  };
+  /** What stands there may be anybody's: the address need not be Sluice's. */
+  readonly error?: Partial<Refusal> | string;
 }
 
 /** The server answered, and would not. */
@@ -30,13 +27,25 @@ export class Refused extends Failure {
   }
 }
 
+interface Refusal {
+  readonly title: string;
+  readonly detail: string;
+  readonly type: string;
+  readonly errors?: readonly { readonly location: string; readonly message: string; readonly fix?: string }[];
+}
+
+/** How the person at the command line calls a field of a body: a flag or an argument. */
+export type FieldName = (field: string) => string;
+
 export class ApiClient {
   readonly url: string;
   readonly #key: string;
+  readonly #called: FieldName;
 
-  constructor(url: string, key: string) {
+  constructor(url: string, key: string, called: FieldName) {
     this.url = url;
     this.#key = key;
+    this.#called = called;
   }
 
   /** For a client of another kind, and never for a text. */
@@ -84,26 +93,34 @@ export class ApiClient {
   }
 
   #errorOf(status: number, { error }: Reply): Error {
-    if (error === undefined) {
-      const hint = "is that the address of Sluice, and not of its health listener or of something else?";
-      return new Failure(`${this.url} answered ${status}, and not as Sluice does`, hint);
+    if (typeof error !== "object" || error.title === undefined || error.detail === undefined) {
+      const hint =
+        "is that the address of Sluice's API, and not of its operators' listener (--ops-port) or of something else?";
+      return new Failure(`${this.url} answered ${status}, and not as Sluice's API does`, hint);
     }
-    const [first] = error.errors ?? [];
-    if (first !== undefined) return new InputError(`${first.location} ${first.message}`, first.fix ?? error.detail);
-    return new Refused(
-      `${error.title}: ${error.detail} (${status})`,
-      HINTS[status] ?? "the server's log says more",
-      status,
-    );
+    const { title, detail, type = "", errors: [first] = [] } = error;
+    if (first !== undefined) {
+      const field = /^body\.(\w+)$/.exec(first.location)?.[1];
+      const called = field === undefined ? first.location : this.#called(field);
+      return new InputError(`${called} ${first.message}`, first.fix ?? "--help shows every flag");
+    }
+    const hint = HINTS_BY_TYPE[type.replace("/errors/", "")] ?? HINTS[status] ?? "the server's log says more";
+    return new Refused(`${title}: ${detail} (${status})`, hint, status);
   }
 }
+
+const HINTS_BY_TYPE: Readonly<Record<string, string>> = {
+  "application/route_not_found": "is that the address of Sluice without a path, and a server of this release?",
+  "application/hitters_off": "start the server with --hitters-namespaces 64, or another number above 0",
+  "data/ratelimit_override_not_found": "sluice overrides list NAMESPACE shows what there is",
+};
 
 const HINTS: Readonly<Record<number, string>> = {
   400: "SLUICE_ROOT_KEY or --key-file holds the key",
   401: "SLUICE_ROOT_KEY or --key-file must hold a key of this server; sluice keys create makes one",
   403: "use a key with that permission",
   404: "sluice namespaces list shows what there is",
-  409: "rename or delete the other one first",
+  409: "sluice namespaces list shows the other one; sluice namespaces delete frees its name",
   410: "sluice namespaces restore brings it back",
   429: "the workspace has used its quota: try again later",
   503: "try again in a moment",

@@ -12,7 +12,7 @@ import { clientCommand } from "./client-command.ts";
 import type { Flag, Given, Outcome } from "./command-flags.ts";
 import type { Console } from "./console.ts";
 import { EXIT } from "./exit-codes.ts";
-import { COST, DURATION, LIMIT } from "./rule-flags.ts";
+import { ASKED_LIMIT, COST, DURATION } from "./rule-flags.ts";
 
 const RATE_MAX = 100_000;
 const CONNECTIONS_MAX = 4_096;
@@ -70,7 +70,7 @@ const FLAGS: readonly Flag[] = [
     read: integerWithin(1, IDENTIFIERS_MAX),
     initialText: "1000",
   },
-  { ...LIMIT, initialText: "1000000" },
+  { ...ASKED_LIMIT, initialText: "1000000" },
   { ...DURATION, name: "window", initialText: "1m" },
   { ...COST, initialText: "1" },
 ];
@@ -172,14 +172,18 @@ function headOf(url: string, { rate, duration, connections, identifiers, limit, 
 
 function tellProgress(console: Console, tally: LoadTally, { duration }: Load): { readonly stop: () => void } {
   const beganMs = console.nowMs();
+  const elapsed = () => Math.min(duration, console.nowMs() - beganMs);
   const line = () => {
-    const elapsedMs = Math.min(duration, console.nowMs() - beganMs);
+    const elapsedMs = elapsed();
     const errors = tally.errors > 0 ? `, ${whole(tally.errors)} errors` : "";
     const of = `${(elapsedMs / 1_000).toFixed(0)} s of ${(duration / 1_000).toFixed(0)} s`;
     return `load: ${of}, ${whole(tally.answers)} answered${errors}, p99 ${tally.corrected.p99.toFixed(1)} ms`;
   };
   const everyMs = console.isTerminal ? TELL_EVERY_MS.terminal : TELL_EVERY_MS.lines;
-  const ticking = setInterval(() => console.progress(line(), false), everyMs);
+  const ticking = setInterval(() => {
+    // The line of the end is told once, when all answers are in.
+    if (console.isTerminal || elapsed() + everyMs / 2 < duration) console.progress(line(), false);
+  }, everyMs);
   return {
     stop: () => {
       clearInterval(ticking);

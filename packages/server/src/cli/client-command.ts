@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { readSecretFile } from "../config/given.ts";
 import { SETTINGS } from "../config/settings-table.ts";
 import { InputError, shown } from "../input-error.ts";
-import { ApiClient } from "./api-client.ts";
+import { ApiClient, type FieldName } from "./api-client.ts";
 import { addFlags, type Flag, type Given, type Outcome, readFlags } from "./command-flags.ts";
 import type { Console } from "./console.ts";
 
@@ -27,7 +27,7 @@ export function clientCommand(console: Console, { name, description, args, flags
     .action(async (...words: unknown[]) => {
       const options = command.opts();
       const given = { args: words.slice(0, args.length) as string[], flags: readFlags(flags, options) };
-      const { json, text } = await run(clientOf(options, console), given);
+      const { json, text } = await run(clientOf(options, console, fieldName(args, flags)), given);
       console.out(options["json"] === true ? JSON.stringify(json, null, 2) : text);
     });
 }
@@ -39,12 +39,24 @@ export function addServerOptions(command: Command): Command {
     .option("--key-file <path>", "a file that holds the key (else SLUICE_ROOT_KEY, or SLUICE_ROOT_KEY_FILE names one)");
 }
 
-export function clientOf(options: Readonly<Record<string, unknown>>, { environment }: Console): ApiClient {
-  const [url, called] =
+function fieldName(args: readonly string[], flags: readonly Flag[]): FieldName {
+  return (field) => {
+    if (args.includes(`<${field}>`)) return `<${field}>`;
+    return flags.some(({ name }) => name === field) ? `--${field}` : `body.${field}`;
+  };
+}
+
+export function clientOf(
+  options: Readonly<Record<string, unknown>>,
+  { environment }: Console,
+  called: FieldName = fieldName([], []),
+): ApiClient {
+  const [url, source] =
     options["url"] === undefined ? [environment["SLUICE_URL"], "SLUICE_URL"] : [options["url"], "--url"];
   return new ApiClient(
-    checkedUrl(url === undefined || url === "" ? URL_DEFAULT : String(url), called),
+    checkedUrl(url === undefined || url === "" ? URL_DEFAULT : String(url), source),
     keyOf(options, environment),
+    called,
   );
 }
 

@@ -61,10 +61,8 @@ export const EXPIRES = {
   read: (value: unknown): ((nowMs: number) => number) | undefined => {
     if (typeof value !== "string") return undefined;
     if (MOMENT.test(value)) {
-      const atMs = Date.parse(value);
-      // The 31st of February would be the 3rd of March.
-      const isDay = !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(value.slice(0, 10));
-      return isDay ? () => atMs : undefined;
+      const atMs = momentOf(value);
+      return atMs === undefined ? undefined : () => atMs;
     }
     const ms = /\d$/.test(value) ? undefined : span(value);
     return ms === undefined ? undefined : (nowMs) => nowMs + Math.round(ms);
@@ -80,6 +78,14 @@ export const GRACE: Flag = {
   rule: "from 1s to 30d",
   read: wholeSpanWithin(1_000, 30 * DAY_MS),
 };
+
+/** Unix milliseconds of `2027-01-31` or `2027-01-31T12:00:00Z`. */
+export function momentOf(text: string): number | undefined {
+  const atMs = MOMENT.test(text) ? Date.parse(text) : Number.NaN;
+  // The 31st of February would be the 3rd of March.
+  const isDay = !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text.slice(0, 10));
+  return isDay ? atMs : undefined;
+}
 
 function isText(value: unknown, lengthMax: number): value is string {
   return typeof value === "string" && value.length > 0 && value.length <= lengthMax && !/\p{C}/u.test(value);

@@ -1,5 +1,6 @@
 /** `sluice overrides`: limits of their own for some identifiers, on a running server. */
 import { Command } from "commander";
+import { exactSpan } from "../figures.ts";
 import type { OverrideData } from "../http/schemas.ts";
 import { clientCommand } from "./client-command.ts";
 import type { Console } from "./console.ts";
@@ -57,7 +58,7 @@ function textOf(overrides: readonly OverrideData[]): string {
     overrides.map((one) => [
       one.identifier,
       String(one.limit),
-      `${one.duration} ms`,
+      exactSpan(one.duration),
       String(one.shadow),
       one.overrideId,
     ]),

@@ -60,7 +60,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
       .configureOutput({ writeOut: (text) => console.out(text.trimEnd()), outputError: () => {}, writeErr: () => {} });
   }
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(upToUnknown(program, args), { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
@@ -73,6 +73,21 @@ export async function runProgram(args: readonly string[], console: Console): Pro
 
 function commandsBelow(command: Command): Command[] {
   return command.commands.flatMap((one) => [one, ...commandsBelow(one)]);
+}
+
+/**
+ * The words up to a command that is not known, else all of them: with --help behind it, commander would show the help of what stands
+ * before it, as if nothing were wrong.
+ */
+function upToUnknown(program: Command, args: readonly string[]): string[] {
+  let known = program;
+  for (const [at, word] of args.entries()) {
+    if (known.commands.length === 0 || word.startsWith("-") || word === "help") break;
+    const named = known.commands.find((one) => one.name() === word);
+    if (named === undefined) return args.slice(0, at + 1);
+    known = named;
+  }
+  return [...args];
 }
 
 /** The command that these words name, as far as they do. */

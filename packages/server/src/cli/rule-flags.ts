@@ -13,6 +13,14 @@ export const LIMIT: Flag = {
   read: integerWithin(0, COUNT_MAX),
 };
 
+/** What a request may ask for: a ban is an override's. */
+export const ASKED_LIMIT: Flag = {
+  ...LIMIT,
+  rule: `an integer from 1 to ${COUNT_MAX}`,
+  read: integerWithin(1, COUNT_MAX),
+  hint: () => "to ban an identifier: sluice overrides set NAMESPACE IDENTIFIER --limit 0 --duration 1h",
+};
+
 export const DURATION: Flag = {
   name: "duration",
   value: "<time>",

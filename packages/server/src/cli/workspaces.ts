@@ -4,7 +4,7 @@ import { newId } from "../admin/admin-id.ts";
 import type { AdminStore } from "../admin/admin-store.ts";
 import type { WorkspaceRecord } from "../admin/records.ts";
 import { Failure } from "../failure.ts";
-import { span } from "../figures.ts";
+import { exactSpan } from "../figures.ts";
 import { InputError } from "../input-error.ts";
 import { SYSTEM } from "../system.ts";
 import type { Flag, Outcome } from "./command-flags.ts";
@@ -116,7 +116,7 @@ function textOf(workspaces: readonly WorkspaceRecord[]): string {
       id,
       name,
       isDisabled ? "disabled" : "active",
-      quota === null ? "the server's" : `${quota.limit} in ${span(quota.durationMs)}`,
+      quota === null ? "the server's" : `${quota.limit} in ${exactSpan(quota.durationMs)}`,
     ]),
   );
 }

@@ -166,7 +166,7 @@ export const SETTINGS = {
     help: "the Redis that the servers of this region share",
     rule: "a URL redis:// or rediss:// with a host, and the number of a database if not 0; without parameters",
     read: urlOf("redis:", "rediss:"),
-    hint: "such as redis://user:password@redis.internal:6379/0; a % in a password is written %25",
+    hint: "such as redis://redis.internal:6379/0; with redis://user:password@… only in the environment or a file of its own, a % in a password written %25",
     secret: "url",
   }),
   sqlUrl: optional<string>({
@@ -175,7 +175,7 @@ export const SETTINGS = {
     help: "the database that all regions share: counts, namespaces, overrides and keys",
     rule: "a URL mysql:// or postgres:// with a host and a database, or sqlite: with the path of a file; without parameters",
     read: urlOf("mysql:", "mariadb:", "postgres:", "postgresql:", "sqlite:"),
-    hint: "such as mysql://user:password@db.internal/sluice, or sqlite:/var/lib/sluice/shared.db; a % in a password is written %25",
+    hint: "such as mysql://db.internal/sluice or sqlite:/var/lib/sluice/shared.db; with mysql://user:password@… only in the environment or a file of its own, a % in a password written %25",
     secret: "url",
   }),
   redisCaFile: optional<string>({

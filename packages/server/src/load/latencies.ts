@@ -25,9 +25,10 @@ export class Latencies {
     this.#histogram.record(Math.min(HIGHEST_US, Math.max(1, Math.round(ms * 1_000))));
   }
 
-  /** In milliseconds; zeros if there is none. */
+  /** In milliseconds; zeros if there is none. A percentile is the upper end of its step, and that may lie above the longest. */
   read(): Percentiles {
-    const at = (percent: number) => (this.count === 0 ? 0 : this.#histogram.percentile(percent) / 1_000);
-    return { p50: at(50), p90: at(90), p99: at(99), p999: at(99.9), max: Math.round(this.#maxMs * 1_000) / 1_000 };
+    const max = Math.round(this.#maxMs * 1_000) / 1_000;
+    const at = (percent: number) => (this.count === 0 ? 0 : Math.min(max, this.#histogram.percentile(percent) / 1_000));
+    return { p50: at(50), p90: at(90), p99: at(99), p999: at(99.9), max };
   }
 }

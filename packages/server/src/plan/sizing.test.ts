@@ -126,6 +126,12 @@ const CASES: readonly Case[] = [
 ];
 
 describe("sizing rules", () => {
+  test("the excess that E is compared with is told apart from that of degraded allows", () => {
+    const figures = { admittedOverLimit: 1.2, worstExcess: 200, worstExcessDegraded: 200, bound: 300 };
+    const advice = adviceOn(measured({}, figures)).find(({ rule }) => rule === "over-in-truth");
+    expect(advice?.says).toContain("the worst allow that was not degraded was 200 over, of 300 that E permits");
+  });
+
   test("each has a case here and a line in docs/planner.md, in one order", () => {
     const page = readFileSync(new URL("../../../../docs/planner.md", import.meta.url), "utf8");
     const inPage = [...page.slice(page.indexOf("## Sizing rules")).matchAll(/^\| `([a-z-]+)`/gm)].map(

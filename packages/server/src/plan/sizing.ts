@@ -158,10 +158,10 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
         }
       : undefined,
 
-  "over-in-truth": (_plan, _horizon, { admittedOverLimit, worstExcess, bound }) =>
+  "over-in-truth": (_plan, _horizon, { admittedOverLimit, worstExcess, worstExcessDegraded, bound }) =>
     admittedOverLimit > OVER_MAX
       ? {
-          says: `the fullest window admitted ${round(admittedOverLimit)} × the limit; the worst allow was ${whole(worstExcess)} over, of ${whole(bound)} that E permits`,
+          says: `the fullest window admitted ${round(admittedOverLimit)} × the limit; the worst allow${worstExcessDegraded > 0 ? " that was not degraded" : ""} was ${whole(worstExcess)} over, of ${whole(bound)} that E permits`,
           mend: "what the other rules say; where none does, a limit that is lower by that much",
         }
       : undefined,
