@@ -92,6 +92,19 @@ describe("docs/errors.md", () => {
   });
 });
 
+describe("docs/server.md", () => {
+  test("lists every event of the log, and no other", () => {
+    const sources = files.filter((file) => /^packages\/server\/src\/.*(?<!\.test)\.ts$/.test(file));
+    const calls = /\blog(?:\.\w+|\[[^\]]+\])\(\s*["`]([a-z.-]+)(?:\$\{(\w+)\})?["`]/g;
+    const written = sources.flatMap((file) =>
+      [...read(file).matchAll(calls)].map(([, name = "", rest]) => (rest === undefined ? name : `${name}<${rest}>`)),
+    );
+    const [, table = ""] = read("docs/server.md").split("Events, and what they tell:");
+    const listed = [...table.matchAll(/^\| `([^`]+)` /gm)].map(([, name]) => name).filter((name) => name !== "event");
+    expect(listed.sort()).toEqual([...new Set(written)].sort());
+  });
+});
+
 describe("examples", () => {
   let folder = "";
 

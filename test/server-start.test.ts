@@ -1,6 +1,6 @@
 /** `sluice serve` as a user starts it: what it prints, keeps, refuses, and where it listens. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -52,6 +52,7 @@ describe("sluice serve", () => {
 
     const again = await serve();
     expect(again.said().out).not.toContain("sluice_");
+    expect(again.said().out).toContain("If it is lost: sluice keys create --permissions '*'");
     expect((await again.post("limit", LIMIT, server.key)).status).toBe(200);
   });
 
@@ -232,6 +233,12 @@ describe("a start that cannot be", () => {
     await poll("a warning", () => server.log("admin-store.away")[0]);
     expect((await server.post("limit", LIMIT)).status).toBe(503);
     expect(await server.ready()).toMatchObject({ status: 503, body: { layers: { admin: { status: "away" } } } });
+    expect(server.log("admin-store.back")).toEqual([]);
+
+    rmSync(join(folder, "data", "sluice.db"));
+    const back = await poll("the store is back", () => server.log("admin-store.back")[0]);
+    expect(back).toMatchObject({ level: "info", awayMs: expect.any(Number) });
+    expect(server.log("admin-store.away")).toHaveLength(1);
     expect((await server.stop()).code).toBe(0);
   });
 });

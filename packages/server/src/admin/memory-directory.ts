@@ -35,6 +35,7 @@ export class MemoryDirectory implements Directory {
   readonly #store: AdminStore;
   readonly #environment: Environment;
   readonly #onFailure: (error: unknown) => void;
+  readonly #onAnswer: () => void;
   #holdings = new Holdings();
   /**
    * The hashes of tokens that were found good: a tenth of a request's time is saved. A wrong token is never in here, and a look-up
@@ -50,11 +51,17 @@ export class MemoryDirectory implements Directory {
   #timer: unknown = null;
   #isClosed = false;
 
-  /** `onFailure` is told of every question that failed. */
-  constructor(store: AdminStore, environment: Environment, onFailure: (error: unknown) => void = () => {}) {
+  /** Of the loop's questions, `onFailure` is told of every one that failed, and `onAnswer` of every one that did not. */
+  constructor(
+    store: AdminStore,
+    environment: Environment,
+    onFailure: (error: unknown) => void = () => {},
+    onAnswer: () => void = () => {},
+  ) {
     this.#store = store;
     this.#environment = environment;
     this.#onFailure = onFailure;
+    this.#onAnswer = onAnswer;
     this.#madeAtMs = environment.clock.monoMs();
   }
 
@@ -62,7 +69,7 @@ export class MemoryDirectory implements Directory {
   start(): void {
     const { timers, random } = this.#environment;
     void this.refresh()
-      .catch((error: unknown) => this.#onFailure(error))
+      .then(this.#onAnswer, (error: unknown) => this.#onFailure(error))
       .then(() => {
         if (this.#isClosed) return;
         this.#timer = timers.set(() => this.start(), POLL_MS - JITTER_MS / 2 + (random.uint32() % JITTER_MS));

@@ -14,8 +14,8 @@ export class Admin {
   readonly directory: MemoryDirectory;
   readonly #rootKey: string | null;
   readonly #log: Log;
-  /** How old the directory was when the store was last found away. */
-  #ageNotedMs = Number.POSITIVE_INFINITY;
+  /** On the monotonic clock; null while the store answers. */
+  #awaySinceMs: number | null = null;
   #isClosed = false;
 
   /** Opens no connection yet. */
@@ -27,19 +27,25 @@ export class Admin {
 
   private constructor(store: AdminStore, rootKey: string | null, log: Log) {
     this.store = store;
-    this.directory = new MemoryDirectory(this.store, SYSTEM, (error) => this.#noteAway(error));
+    this.directory = new MemoryDirectory(
+      this.store,
+      SYSTEM,
+      (error) => this.#noteAway(error),
+      () => this.#noteBack(),
+    );
     this.#rootKey = rootKey;
     this.#log = log;
   }
 
   /** The key if it was made now. Waits for a store that is away; rejects when closed meanwhile. */
   async ensureRootKey(): Promise<string | null> {
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       try {
         return (await bootstrap(this.store, this.#rootKey, SYSTEM)).createdToken;
       } catch (error) {
         if (!(error instanceof AdminStoreAway) || this.#isClosed) throw error;
-        this.#noteAway(error);
+        // Once: a store may answer the directory, and yet take no key.
+        if (isFirst) this.#noteAway(error);
       }
       await new Promise((resolve) => setTimeout(resolve, TRY_AGAIN_MS));
     }
@@ -51,10 +57,16 @@ export class Admin {
     await this.store.close();
   }
 
-  /** Once for each time that it goes, not twice a second: it has been back if the directory is younger than it was. */
+  /** Once for each time that it goes, not twice a second. */
   #noteAway(error: unknown): void {
-    const { ageMs } = this.directory;
-    if (ageMs < this.#ageNotedMs) this.#log.warn("admin-store.away", { reason: (error as Error).message });
-    this.#ageNotedMs = ageMs;
+    if (this.#awaySinceMs !== null) return;
+    this.#awaySinceMs = SYSTEM.clock.monoMs();
+    this.#log.warn("admin-store.away", { reason: (error as Error).message });
+  }
+
+  #noteBack(): void {
+    if (this.#awaySinceMs === null) return;
+    this.#log.info("admin-store.back", { awayMs: Math.round(SYSTEM.clock.monoMs() - this.#awaySinceMs) });
+    this.#awaySinceMs = null;
   }
 }

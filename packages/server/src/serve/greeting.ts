@@ -16,10 +16,13 @@ export function addressLine(url: string): string {
 
 export function keyLines({ url, newKey, isTls }: Greeting): string {
   const key = newKey === null ? '"Authorization: Bearer $SLUICE_ROOT_KEY"' : `'Authorization: Bearer ${newKey}'`;
-  const told = newKey === null ? [] : [`Root key, shown this once: ${newKey}`];
+  const told =
+    newKey === null
+      ? "The root key was shown at the first start, or preset. If it is lost: sluice keys create --permissions '*'"
+      : `Root key, shown this once: ${newKey}`;
   const trust = isTls ? " --insecure" : "";
   return [
-    ...told,
+    told,
     "Try it, and see the sixth time in a minute denied:",
     "",
     `  curl -s${trust} ${url}/v2/ratelimit.limit -H ${key} -H 'Content-Type: application/json' -d '${BODY}'`,
