@@ -215,6 +215,15 @@ test("no planted secret is in any output, page, metric, answer, audit line or ch
     expect([name, code], errors).toEqual([name, args[0] === "serve" ? 2 : 0]);
     said.set(name, out + errors);
   }
+  for (const [name, variables] of [
+    ["doctor", environment],
+    ["doctor, wrong passwords", urls(PLANTED.wrongPassword, PLANTED.wrongPassword)],
+  ] as const) {
+    const tls = ["--tls-cert-file", certFile, "--tls-key-file", keyFile];
+    const { out, errors, code } = await runSluice(["doctor", "--data", join(folder, "data"), ...tls], variables);
+    expect([name, code === 0], out + errors).toEqual([name, name === "doctor"]);
+    said.set(name, out + errors);
+  }
   for (const [at, one] of started.entries()) {
     const { out, err } = one.said();
     said.set(`standard output of server ${at}`, out);
@@ -233,6 +242,6 @@ test("no planted secret is in any output, page, metric, answer, audit line or ch
     .filter((line) => line !== "" && !line.startsWith("-----"));
   for (const secret of [...Object.values(PLANTED), token, ...pem]) expectUnsaid(secret, () => true);
   for (const identifier of IDENTIFIERS) {
-    expectUnsaid(identifier, (place) => /standard|metrics|ready|docs|openapi|config/.test(place));
+    expectUnsaid(identifier, (place) => /standard|metrics|ready|docs|openapi|config|doctor/.test(place));
   }
-});
+}, 180_000);
