@@ -36,8 +36,14 @@ export function verdictsOf(run: Endurance): readonly Verdict[] {
   const none = (what: string, count: number): Verdict => ({ what, measured: String(count), isMet: count === 0 });
   return [
     none("faults that could not be made: none", run.faultsFailed),
-    none("answers that are no decision (5xx and others): none", sum(load.httpErrors)),
-    none("connection errors: none", sum(load.connectionErrors)),
+    {
+      ...none("answers that are no decision (5xx and others): none", sum(load.httpErrors)),
+      measured: listOf(load.httpErrors),
+    },
+    {
+      ...none("connection errors: none", sum(load.connectionErrors)),
+      measured: listOf(load.connectionErrors),
+    },
     none("requests that could not be sent: none", load.unsent),
     none("false denials: none", falseDenials),
     none("allowed over the limit (one server): none", excess),
@@ -51,6 +57,12 @@ export function verdictsOf(run: Endurance): readonly Verdict[] {
     slopeOf("open file descriptors", "", FDS_SLOPE_MAX, ({ fds }) => fds),
     { what: "stopped, it has lost nothing: exit code 0", measured: String(exitCode), isMet: exitCode === 0 },
   ];
+}
+
+/** `3 ECONNRESET, 1 timeout`. */
+function listOf(counts: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
+  return parts.length === 0 ? "0" : parts.join(", ");
 }
 
 export function enduranceSection(run: Endurance, { rate, everyMs }: EnduranceOptions): string {

@@ -7,6 +7,7 @@ import { OpenLoop } from "../../../packages/server/src/load/open-loop.ts";
 import { SYSTEM } from "../../../packages/server/src/system.ts";
 import { removeFolder, temporaryFolder } from "../../../test/rig/child-processes.ts";
 import { MariadbServer } from "../../../test/rig/mariadb-server.ts";
+import { poll } from "../../../test/rig/poll.ts";
 import { RedisServer } from "../../../test/rig/redis-server.ts";
 import { SluiceServer } from "../../../test/rig/sluice-server.ts";
 import { TcpFaultProxy } from "../../../test/rig/tcp-fault-proxy.ts";
@@ -54,6 +55,7 @@ const KEY = "a-root-key-for-endurance-runs";
 const CONNECTIONS = 512;
 const TIMEOUT_MS = 10_000;
 const SAMPLE_EVERY_MS = 10_000;
+const READY_WITHIN_MS = 60_000;
 
 export async function endure(options: EnduranceOptions): Promise<Endurance> {
   const stores = await startStores();
@@ -82,9 +84,9 @@ async function startStores(): Promise<Stores> {
 }
 
 async function measure(server: SluiceServer, stores: Stores, options: EnduranceOptions): Promise<Endurance> {
-  // Makes the namespace: that needs the database.
-  await server.post("limit", { namespace: "endurance", identifier: "first", limit: 1, duration: 60_000, cost: 0 });
-  const before = await Metrics.of(server.opsUrl);
+  // Makes the namespace, which needs the database: on a busy machine the server may listen before it knows the key.
+  const first = { namespace: "endurance", identifier: "first", limit: 1, duration: 60_000, cost: 0 };
+  await poll("the namespace", async () => (await server.post("limit", first)).status === 200, READY_WITHIN_MS);
 
   const tally = new LoadTally();
   const demand = new Demand();
@@ -98,6 +100,7 @@ async function measure(server: SluiceServer, stores: Stores, options: EnduranceO
       durationMs: options.minutes * 60_000,
       connections: CONNECTIONS,
       timeoutMs: TIMEOUT_MS,
+      openingBody: JSON.stringify(first),
       bodyOf: (index) => demand.bodyOf(index),
       sink: {
         answered: (request, endedMs, answer) => {
@@ -114,6 +117,7 @@ async function measure(server: SluiceServer, stores: Stores, options: EnduranceO
     SYSTEM,
   );
   await loop.open();
+  const before = await Metrics.of(server.opsUrl);
   options.stop.addEventListener("abort", () => loop.stop());
 
   const samples: Sample[] = [];

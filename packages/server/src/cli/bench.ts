@@ -127,6 +127,7 @@ async function bench(
       durationMs: load.duration,
       connections: load.connections,
       timeoutMs: load.timeout,
+      openingBody: bodyOf(0, 0),
       bodyOf,
       sink: tally,
     },

@@ -8,7 +8,10 @@ import { type LoadOptions, OpenLoop } from "./open-loop.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse, index: number) => void;
 
+const OPENING = "opening";
+
 let server: Server;
+let opened = 0;
 afterEach(() => {
   server.closeAllConnections();
   server.close();
@@ -16,12 +19,17 @@ afterEach(() => {
 
 /** The body of request i is i. */
 async function listen(handler: Handler): Promise<URL> {
+  opened = 0;
   server = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk: Buffer) => {
       body += chunk.toString();
     });
-    request.on("end", () => handler(request, response, Number(body)));
+    request.on("end", () => {
+      if (body === OPENING) opened++;
+      if (body === OPENING) allow(response);
+      else handler(request, response, Number(body));
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/prefix/`);
@@ -38,7 +46,7 @@ async function load(url: URL, options: Partial<LoadOptions> = {}): Promise<LoadR
 
 function loopOf(url: URL, sink: LoadTally, options: Partial<LoadOptions>): OpenLoop {
   const all = { rate: 500, durationMs: 200, connections: 4, timeoutMs: 10_000, key: "a key", bodyOf: String };
-  return new OpenLoop({ ...all, url, sink, ...options }, SYSTEM);
+  return new OpenLoop({ openingBody: OPENING, ...all, url, sink, ...options }, SYSTEM);
 }
 
 describe("open loop", () => {
@@ -51,6 +59,7 @@ describe("open loop", () => {
       allow(response, index % 4 !== 0);
     });
     const result = await load(url);
+    expect(opened).toBe(4);
     expect(asked.sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i));
     expect([...seen]).toEqual(["POST /prefix/v2/ratelimit.limit Bearer a key"]);
     expect(result).toMatchObject({ due: 100, sent: 100, answered: 100, unsent: 0, allowed: 75, denied: 25 });
@@ -93,6 +102,12 @@ describe("open loop", () => {
     expect(latencyMs.corrected.p50).toBeGreaterThan(50);
     expect(latencyMs.service.p50).toBeLessThan(latencyMs.corrected.p50);
     expect(latencyMs.service.max).toBeGreaterThan(290);
+  });
+
+  test("a server that takes connections and says nothing is told before the load", async () => {
+    const url = await listen(() => {});
+    const loop = loopOf(url, new LoadTally(), { openingBody: "0", timeoutMs: 200 });
+    await expect(loop.open()).rejects.toThrow("timeout");
   });
 
   test("stopped, it tells of what was due until then", async () => {

@@ -21,6 +21,8 @@ export interface LoadOptions {
   readonly connections: number;
   /** A request without an answer for so long is given up, and its connection. */
   readonly timeoutMs: number;
+  /** The body of a question before the load, on each connection: one that costs nothing. */
+  readonly openingBody: string;
   /** The body of request i. */
   readonly bodyOf: (index: number) => string;
   readonly sink: LoadSink;
@@ -85,9 +87,29 @@ export class OpenLoop {
     ].join("\r\n");
   }
 
-  /** Opens every connection. Rejects if one cannot be. */
+  /**
+   * Opens every connection, and asks once on each. Rejects if one cannot be.
+   *
+   * A connection that is open here may still wait for the server's process, which takes one a turn: under load the last of some
+   * hundred would be taken seconds later, and what was sent on it would seem to have been answered as late.
+   */
   async open(): Promise<void> {
-    await Promise.all(this.#connections.map((connection) => connection.open()));
+    const late = this.#timers.set(() => this.#abandon("timeout"), this.#options.timeoutMs, true);
+    try {
+      await Promise.all(this.#connections.map((connection) => this.#openOne(connection)));
+    } finally {
+      this.#timers.clear(late);
+    }
+  }
+
+  async #openOne(connection: LoadConnection): Promise<void> {
+    await connection.open();
+    await new Promise<void>((resolve, reject) => {
+      connection.ask(this.#requestOf(this.#options.openingBody), (result) => {
+        if (typeof result === "string") reject(new Error(result));
+        else resolve();
+      });
+    });
   }
 
   run(): Promise<LoadEnd> {
@@ -108,7 +130,15 @@ export class OpenLoop {
   }
 
   close(): void {
-    for (const connection of this.#connections) connection.abandon("closed");
+    this.#abandon("closed");
+  }
+
+  #abandon(code: string): void {
+    for (const connection of this.#connections) connection.abandon(code);
+  }
+
+  #requestOf(body: string): string {
+    return `${this.#head}${Buffer.byteLength(body)}\r\n\r\n${body}`;
   }
 
   /** How many are due by then. */
@@ -153,9 +183,8 @@ export class OpenLoop {
   #send(connection: LoadConnection, sentMs: number, generatorLateMs: number): void {
     const index = this.#next++;
     const request: Sent = { index, dueMs: this.#dueMs(index), sentMs, generatorLateMs };
-    const body = this.#options.bodyOf(index);
     connection.sentMs = sentMs;
-    connection.ask(`${this.#head}${Buffer.byteLength(body)}\r\n\r\n${body}`, (result: Result) => {
+    connection.ask(this.#requestOf(this.#options.bodyOf(index)), (result: Result) => {
       const endedMs = this.#clock.monoMs();
       connection.freeSinceMs = endedMs;
       this.#idle.push(connection);
