@@ -188,14 +188,14 @@ export function countersConformance(
     test("thousands of cells are all stored and given, page by page where they are too many for one answer", async () => {
       const { counters, row } = await setUp();
       const { cursor } = await readWhole(counters, "us", null);
-      // Two windows a key: a page may end between them.
-      const rows = Array.from({ length: 2_500 }, (_, i) => row(`k${i >> 1}`, i + 1, 7 + (i & 1)));
+      // Three windows a key: pages of a thousand end between them.
+      const rows = Array.from({ length: 2_499 }, (_, i) => row(`k${Math.floor(i / 3)}`, i + 1, 7 + (i % 3)));
       for (const region of ["eu", "ap"]) await counters.publish(region, rows);
-      const sum = (2_500 * 2_501) / 2;
+      const sum = (2_499 * 2_500) / 2;
       for (const from of [null, cursor]) {
         const { cells } = await readWhole(counters, "us", from);
         const names = new Set(cells.map(({ key, sequence }) => `${sequence}/${key.identifier}`));
-        expect([names.size, cells.length]).toEqual([2_500, 2_500]);
+        expect([names.size, cells.length]).toEqual([2_499, 2_499]);
         expect(cells.reduce((total, { foreign }) => total + foreign, 0)).toBe(2 * sum);
       }
     });

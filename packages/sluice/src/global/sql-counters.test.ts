@@ -9,7 +9,7 @@ import { SQLITE } from "./sqlite-dialect.ts";
 
 const COLUMNS = 9;
 
-function setUp(rows: readonly SqlRow[] = []) {
+function setUp(rows: readonly SqlRow[] = [], heads: SqlRow[] = []) {
   const time = new ManualTime();
   const turns = new StepwiseTurns(time);
   const sent: Statement[] = [];
@@ -19,7 +19,7 @@ function setUp(rows: readonly SqlRow[] = []) {
       sent.push(statement);
       if (statement.text.includes("is_breaking")) return { rows: [1, 2].map(applied), affected: 0 };
       if (statement.text.includes("now_ms")) {
-        return { rows: [{ changed_at: 1, oldest_at: 1, others_live: 1, now_ms: 2 }], affected: 0 };
+        return { rows: [heads.shift() ?? { changed_at: 1, oldest_at: 1, others_live: 1, now_ms: 2 }], affected: 0 };
       }
       return { rows, affected: 0 };
     },
@@ -49,6 +49,24 @@ describe("sql counters", () => {
     await turns.each(() => byTurn.push(rowsSent()));
     await publishing;
     expect(byTurn).toEqual([0, 0, 0, 256, 512, 768, 1_024]);
+  });
+
+  test("changes too many for one span are read in several, and the cursor is that of the first: what came meanwhile is not passed over", async () => {
+    const head = { oldest_at: 1, others_live: 0, now_ms: 10_000 };
+    const heads = [
+      { ...head, changed_at: 100, span_end: 50 },
+      { ...head, changed_at: 200, span_end: null },
+    ];
+    const { counters, sent } = setUp([], heads);
+    const first = await counters.read("eu", "5:5:5:0");
+    expect([first.cursor, first.rest]).toEqual(["100:100:10000:0", "100:100:10000:0/50"]);
+    const last = await counters.read("eu", first.rest!);
+    expect([last.cursor, last.rest]).toEqual([first.cursor, undefined]);
+    const spans = sent.filter(({ text }) => text.includes("changed_at <=")).map(({ values }) => values.slice(0, 2));
+    expect(spans).toEqual([
+      [5, 50],
+      [50, 100],
+    ]);
   });
 
   test("a page of many cells is made of rows in turns, none of them that in which the driver gave it", async () => {
