@@ -23,11 +23,11 @@ import { usedMs, Watchdog } from "./watchdog.mjs";
  */
 
 /** What a test may take with a mutant, beyond ten times what it takes without: it may run for ever, or a promise never settle. */
-const COST_MAX = { costMs: 1_000, turns: 2_000 };
+const COST_MAX = { costMs: 400, turns: 2_000 };
 const COST_FACTOR = 10;
 const UNBOUNDED = { costMs: Number.POSITIVE_INFINITY, turns: Number.POSITIVE_INFINITY };
 /** A test that gives the event loop back is ended in its turn: the watchdog is for those that do not. */
-const WATCHED_FACTOR = 2;
+const WATCHED_FACTOR = 1.5;
 
 /** In the sandbox: the suites, and what each test costs without a mutant, for the processes that Stryker starts later. */
 const BUNDLE = "mutant-suites";

@@ -165,27 +165,27 @@ describe("global layer", () => {
     expect(layer.health).toBe(health);
   });
 
-  /** A region that has something to publish and a hundred denials to tell. */
+  /** A region that has something to publish, and denials to tell: a hundred are a full batch. */
   function setUpBusy(mode: GlobalMode) {
     const { world, layer, ...rest } = setUp(mode, { floor: 0 });
     world.accept("a", 5, 10);
     const deny = (sequence: number) => layer.denials.hear(world.slot(), sequence as never, 60_000 as never, 0);
-    return { ...rest, world, layer, denyHundred: () => Array.from({ length: 100 }, (_, i) => deny(i)) };
+    return { ...rest, world, layer, denyMany: (length = 100) => Array.from({ length }, (_, i) => deny(i)) };
   }
 
   test("a full batch of denials is written at once, but not before the start or after the stop", async () => {
-    const { time, counters, layer, denyHundred } = setUpBusy("both");
-    denyHundred();
+    const { time, counters, layer, denyMany } = setUpBusy("both");
+    denyMany();
     await time.settle();
     expect(counters.denialWrites).toEqual([]);
     layer.start();
     await time.advance(1_100);
     expect(counters.denialWrites).toHaveLength(1);
-    denyHundred();
+    denyMany();
     await time.settle();
     expect(counters.denialWrites).toHaveLength(2);
     layer.stop();
-    denyHundred();
+    denyMany();
     await time.settle();
     expect(counters.denialWrites).toHaveLength(2);
   });
@@ -197,9 +197,9 @@ describe("global layer", () => {
   ] as const)(
     "closed in mode %s, it tells what is left to tell: %i counts, %i denials",
     async (mode, rows, denials) => {
-      const { time, counters, layer, denyHundred } = setUpBusy(mode);
+      const { time, counters, layer, denyMany } = setUpBusy(mode);
       layer.start();
-      denyHundred();
+      denyMany(99);
       await layer.close(1_000);
       expect([counters.rowsOf("eu").length, counters.denialWrites.length]).toEqual([rows, denials]);
       expect([counters.closed, time.pending]).toEqual([1, 0]);
@@ -207,11 +207,11 @@ describe("global layer", () => {
   );
 
   test("closed, it gives up what is under way, and settles though the store does not answer or close", async () => {
-    const { time, counters, layer, denyHundred } = setUpBusy("both");
+    const { time, counters, layer, denyMany } = setUpBusy("both");
     layer.start();
     counters.trouble("stalled");
     await time.advance(1_100);
-    denyHundred();
+    denyMany();
     const before = counters.published.length;
     counters.close = () => new Promise<void>(() => {});
     const closing = layer.close(500);

@@ -4,6 +4,7 @@ import type { ManualTime } from "../../../../test/manual-time.ts";
 import { StepwiseTurns } from "../../../../test/stepwise-turns.ts";
 import { TroubledCounters } from "../../../../test/troubled-stores.ts";
 import type { TraceEvent } from "../core/trace.ts";
+import { NONE } from "../engine/cell-table.ts";
 import { encodeKey } from "../engine/key.ts";
 import type { ImportPage } from "./counters.ts";
 import { Import } from "./import.ts";
@@ -94,6 +95,14 @@ describe("import", () => {
     await imports.importOnce();
     const slot = world.slot();
     expect([table.foreign(slot, world.sequence), table.foreign(slot, world.previous)]).toEqual([3, 2]);
+  });
+
+  test("a row of a window that is over, or has not begun, takes no slot for a key that nobody asked about", async () => {
+    const { world, imports, put } = setUp();
+    await put("us", 5, "over", world.sequence - 2);
+    await put("us", 5, "later", world.sequence + 1);
+    await imports.importOnce();
+    expect([world.find("over"), world.find("later"), imports.cells]).toEqual([NONE, NONE, 0]);
   });
 
   test("a row of a window that begins later is merged once it has begun", async () => {

@@ -12,7 +12,8 @@ interface Cell {
   readonly key: Key;
   readonly sequence: number;
   readonly components: Map<string, number>;
-  expiresAtMs: number;
+  /** The same from every region: it follows from the key and the sequence. */
+  readonly expiresAtMs: number;
   /** The number of the last change. */
   changed: number;
 }
@@ -53,7 +54,6 @@ export class MemoryCounters implements Counters {
         cell.components.set(region, count);
         cell.changed = ++this.#changes;
       }
-      cell.expiresAtMs = Math.max(cell.expiresAtMs, expiresAtMs);
     }
   }
 
