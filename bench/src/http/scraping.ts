@@ -4,6 +4,7 @@
  * The precise measure is processor time: what one scrape takes of the server, over the interval of scraping. The throughput with and
  * without scraping stands beside it; its noise is larger than what is looked for.
  */
+import { loadavg } from "node:os";
 import { poll } from "../../../test/rig/poll.ts";
 import { median } from "../median.ts";
 import { markdownTable } from "../table.ts";
@@ -45,7 +46,8 @@ export async function measureScraping(
     tell(`one scrape: ${cpuMs.toFixed(2)} ms of processor`);
     const figures = { without: [] as Figure[], scraped: [] as Figure[] };
     for (let round = 0; round < rounds; round++) {
-      for (const name of ["without", "scraped"] as const) {
+      // The other way round every second time: what drifts meanwhile meets both.
+      for (const name of round % 2 === 0 ? (["without", "scraped"] as const) : (["scraped", "without"] as const)) {
         const figure = await throughput(server, name === "scraped");
         figures[name].push(figure);
         tell(`${name}: ${figure.requestsPerSecond.toFixed(0)} requests/s, ${figure.cpuUs.toFixed(1)} µs each`);
@@ -127,7 +129,7 @@ export function scrapingSection({ series, bytes, cpuMs, without, scraped }: Scra
 
 One server process with Redis and MariaDB, in which ${NAMESPACES} namespaces are in use. Processor time is the server's, over ${SCRAPES} scrapes, less what it does
 by itself meanwhile: that is the measure. The rest are medians of rounds of ${INTERVAL_S} s in turns, with one scrape or none, as the first table's; their
-noise is larger than what is looked for. \`npm run bench-http --workspace bench -- --only scraping --write\` makes this section.
+noise is larger than what is looked for, the more so at a load average of ${(loadavg()[0] ?? 0).toFixed(0)}, as here. \`npm run bench-http --workspace bench -- --only scraping --write\` makes this section.
 
 ${markdownTable(["", "measured", "to reach"], rows)}
 `;
