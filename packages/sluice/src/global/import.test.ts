@@ -291,6 +291,9 @@ describe("import", () => {
     expect(unseen()).toEqual([world.slot("lost")]);
     await imports.importOnce();
     expect(reads).toEqual([null, "full", "rest", "anew"]);
+    // It was one, so the next comes eight imports after it.
+    for (let i = 0; i < 7; i++) await imports.importOnce();
+    expect(reads.slice(4)).toEqual(["anew", "anew", "anew", "anew", "anew", "anew", null]);
   });
 
   describe("of a store that answers in pages", () => {
