@@ -26,6 +26,8 @@ export interface Directory {
   refresh(): Promise<void>;
   /** False until the store was read once. */
   readonly isLoaded: boolean;
+  /** Whether anybody can be let in. */
+  readonly hasKeys: boolean;
   /** Since the store last answered. */
   readonly ageMs: number;
 }

@@ -99,6 +99,10 @@ export class MemoryDirectory implements Directory {
     return this.#answeredAtMs !== null;
   }
 
+  get hasKeys(): boolean {
+    return this.#holdings.keys.size > 0;
+  }
+
   get ageMs(): number {
     return this.#environment.clock.monoMs() - (this.#answeredAtMs ?? this.#madeAtMs);
   }

@@ -1,9 +1,9 @@
 /**
  * Whether a server should be sent requests, and how each layer is.
  *
- * A server is ready once it has read the keys and namespaces: from then on it decides whatever else is away, as the layers promise.
- * To call it unready because Redis is away would take every server of the region out of service at once, for a trouble that all of
- * them can live with.
+ * A server is ready once it has read the keys and namespaces, and there is a key: from then on it decides whatever else is away, as
+ * the layers promise. To call it unready because Redis is away would take every server of the region out of service at once, for a
+ * trouble that all of them can live with.
  */
 import type { Stats } from "sluice";
 import type { Directory } from "../admin/directory.ts";
@@ -34,11 +34,12 @@ const IMPORT_STALE_MS = 10_000;
 
 export function readinessOf(stats: Stats, directory: Directory, isStopping: boolean): Readiness {
   const layers = { admin: adminOf(directory), region: regionOf(stats), global: globalOf(stats) };
-  return { ready: directory.isLoaded && !isStopping, layers };
+  return { ready: directory.isLoaded && directory.hasKeys && !isStopping, layers };
 }
 
-function adminOf({ isLoaded, ageMs }: Directory): LayerState {
+function adminOf({ isLoaded, hasKeys, ageMs }: Directory): LayerState {
   if (!isLoaded) return { status: "away", reason: "the store of keys and namespaces was not read yet" };
+  if (!hasKeys) return { status: "degraded", reason: "there is no key yet" };
   if (ageMs <= ADMIN_STALE_MS) return { status: "ok" };
   return { status: "degraded", reason: `the store has not answered for ${seconds(ageMs)}: what it last told stands` };
 }
