@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { SYSTEM } from "../system.ts";
 import type { Span } from "./span.ts";
 import { SpanExporter } from "./span-exporter.ts";
@@ -22,6 +22,8 @@ let server: Server;
 const batches: number[] = [];
 const lines: string[] = [];
 let statuses: number[] = [];
+/** Its timer, as if its time had come. */
+let fire = () => {};
 afterEach(() => {
   server.closeAllConnections();
   server.close();
@@ -55,7 +57,11 @@ async function exporter(
     log: { debug: hear, info: hear, warn: hear, error: hear },
     timers: {
       ...SYSTEM.timers,
-      set: (callback, ms, keeps) => (keeps === true ? SYSTEM.timers.set(callback, ms, keeps) : 0),
+      set: (callback, ms, keeps) => {
+        if (keeps === true) return SYSTEM.timers.set(callback, ms, keeps);
+        fire = callback;
+        return 0;
+      },
     },
   });
 }
@@ -104,5 +110,14 @@ describe("span exporter", () => {
     await one.flushOnce();
     expect(batches.length).toBeLessThanOrEqual(1);
     expect(lines).toEqual([expect.stringMatching(/^traces.away/)]);
+  });
+
+  test("closes in time though a call was under way, and begins no further one", async () => {
+    const one = await exporter(() => {});
+    addTo(one, 300);
+    fire();
+    await vi.waitUntil(() => batches.length > 0);
+    await one.close(50);
+    expect(batches).toEqual([256]);
   });
 });

@@ -50,6 +50,8 @@ export class SpanExporter {
   #handle: unknown = undefined;
   #isArmed = false;
   #isClosed = false;
+  /** The time that `close` was given is over. */
+  #isLate = false;
   #sending: Promise<void> | null = null;
 
   constructor(options: ExporterOptions) {
@@ -72,7 +74,7 @@ export class SpanExporter {
 
   /** Sends what is there, a batch after the other; ends with the first that fails. */
   async flushOnce(): Promise<void> {
-    while (this.#queue.length > 0) {
+    while (this.#queue.length > 0 && !this.#isLate) {
       const batch = this.#queue.slice(0, BATCH_MAX);
       const outcome = await this.#send(batch);
       if (!outcome.isTaken) {
@@ -90,8 +92,12 @@ export class SpanExporter {
     this.#isClosed = true;
     const { timers } = this.#options;
     if (this.#isArmed) timers.clear(this.#handle);
-    // Whatever is under way ends with its socket.
-    const deadline = timers.set(() => this.#agent.destroy(), withinMs, true);
+    const end = () => {
+      this.#isLate = true;
+      // Whatever is under way ends with its socket.
+      this.#agent.destroy();
+    };
+    const deadline = timers.set(end, withinMs, true);
     await this.#sending;
     await this.flushOnce();
     timers.clear(deadline);
