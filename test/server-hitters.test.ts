@@ -6,7 +6,9 @@ import { runSluice } from "./rig/command-line.ts";
 /** So long that no window ends during the test. */
 const DURATION_MS = 30 * 86_400_000;
 let server: ApiServer;
+let beganMs = 0;
 beforeAll(async () => {
+  beganMs = Date.now();
   server = await startApi();
 });
 afterAll(() => server.close());
@@ -44,16 +46,17 @@ describe("ratelimit.topIdentifiers", () => {
     const used = await top("top.1");
     expect(used).toMatchObject({ by: "use", total: 12, errorMax: 0, complete: true, othersAtMost: 0 });
     expect(used.identifiers).toEqual([exactly("big", 9), exactly("small", 3)]);
-    expect(Date.now() - used.from).toBeGreaterThanOrEqual(4 * 60_000 - 1000);
+    expect(used.from).toBeGreaterThanOrEqual(beganMs - 1);
+    expect(used.from).toBeLessThanOrEqual(Date.now());
     const denied = await top("top.1", { by: "denials" });
     expect(denied).toMatchObject({ by: "denials", total: 2, identifiers: [exactly("big", 2)] });
   });
 
-  test("of a batch that failed nothing was used; its items were not let through", async () => {
+  test("of a batch that failed nothing was used, and who fits by himself was not denied", async () => {
     await server.post("multiLimit", [item("top.2", "fits", 1), item("top.2", "fits not", 11)]);
     expect(await top("top.2")).toMatchObject({ total: 0, identifiers: [] });
     const { identifiers } = await top("top.2", { by: "denials" });
-    expect(identifiers).toEqual([exactly("fits", 1), exactly("fits not", 1)]);
+    expect(identifiers).toEqual([exactly("fits not", 1)]);
     await server.post("multiLimit", [item("top.2", "fits", 4), item("top.2", "too", 5)]);
     expect((await top("top.2")).identifiers).toEqual([exactly("too", 5), exactly("fits", 4)]);
   });

@@ -90,6 +90,8 @@ describe("sluice serve --workers 2", () => {
     await poll("another worker 1", () => workerPids().get(1) !== pid);
     expect(server.log("worker.died")).toMatchObject([{ worker: 1, replacedAfterMs: 100 }]);
     for (let i = 0; i < 4; i++) expect((await ask({})).success).toBe(false);
+    // What it had counted for the ranking is gone.
+    expect(await post("topIdentifiers", { namespace: "api" })).toMatchObject({ complete: false });
   });
 
   test("stops all of them, and ends with 0", async () => {

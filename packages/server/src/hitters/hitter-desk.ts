@@ -32,7 +32,8 @@ export class HitterDesk {
 
   decided(namespaceId: string, { identifier, cost }: Hit, decision: Decision, nowMs: number): void {
     if (isAccepted(decision)) this.#hitters.used(namespaceId, identifier, cost, nowMs);
-    else this.#hitters.denied(namespaceId, identifier, nowMs);
+    // One that fits by itself was not denied: another item of its batch was.
+    else if (decision.reason !== "batch") this.#hitters.denied(namespaceId, identifier, nowMs);
   }
 
   /** What this process knows. */

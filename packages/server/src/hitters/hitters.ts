@@ -22,7 +22,7 @@ export interface HittersQuestion {
 
 /** What one process, or all of a server, know of a namespace, as a message can carry it. */
 export interface HittersReading {
-  /** How long ago the oldest minute began that is in it. */
+  /** How long ago the oldest minute began that is in it, or the process if that is younger. */
   readonly spanMs: number;
   /** Whether all checks of that time are in it. */
   readonly isWhole: boolean;
@@ -58,11 +58,13 @@ export class Hitters {
   /** The minute that runs, among MINUTES in turn. */
   #minute = 0;
   #minuteEndsMs: number;
+  readonly #beganMs: number;
   /** When a check was last not counted, because too many namespaces were at work. */
   #turnedAwayMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: HittersOptions, nowMs: number) {
     this.#options = options;
+    this.#beganMs = nowMs;
     // Whole minutes of that clock: so those of several processes are the same.
     this.#minuteEndsMs = MINUTE_MS * (1 + Math.floor(nowMs / MINUTE_MS));
   }
@@ -82,7 +84,7 @@ export class Hitters {
 
   read({ namespaceId, by }: HittersQuestion, nowMs: number): HittersReading {
     this.#turnTo(nowMs);
-    const fromMs = this.#minuteEndsMs - MINUTES * MINUTE_MS;
+    const fromMs = Math.max(this.#beganMs, this.#minuteEndsMs - MINUTES * MINUTE_MS);
     const watched = this.#namespaces.get(namespaceId);
     const sketches = watched?.[by] ?? [];
     const isWhole = this.#turnedAwayMs < fromMs || (watched !== undefined && watched.sinceMs <= fromMs);

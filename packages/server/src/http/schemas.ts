@@ -245,7 +245,7 @@ export const TopIdentifiersData = Type.Object({
   }),
   complete: Type.Boolean({
     description:
-      "Whether all of that time is counted; else more namespaces are at work than are watched, or a worker is silent.",
+      "Whether all of that time is counted; else more namespaces are at work than are watched, or a worker died or is silent.",
   }),
   identifiers: Type.Array(
     Type.Object({

@@ -46,6 +46,8 @@ class ParentProcess implements Service {
   readonly #workers = new Map<number, WorkerLink>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #stopping: Promise<StopReport> | undefined;
+  /** When a worker last ended. */
+  #diedMs = Number.NEGATIVE_INFINITY;
   port: number;
 
   constructor(settings: ServerSettings, admin: Admin, log: Log) {
@@ -105,15 +107,17 @@ class ParentProcess implements Service {
     );
     void link.ended.then(() => {
       this.#workers.delete(number);
+      this.#diedMs = performance.now();
       if (this.#stopping === undefined) this.#replace(number, performance.now() - bornMs < LIVED_MS ? deaths : 0);
     });
     return link;
   }
 
-  /** Of those that are given connections. */
+  /** Of those that are given connections. What one that has died had counted is gone. */
   async #hitters(question: HittersQuestion): Promise<HittersReading> {
     const listening = [...this.#workers.values()].filter((worker) => worker.isListening);
-    return mergedReading(await Promise.all(listening.map((worker) => worker.hitters(question))));
+    const reading = mergedReading(await Promise.all(listening.map((worker) => worker.hitters(question))));
+    return { ...reading, isWhole: reading.isWhole && performance.now() - this.#diedMs > reading.spanMs };
   }
 
   #replace(number: number, deaths: number): void {

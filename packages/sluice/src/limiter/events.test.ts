@@ -118,7 +118,7 @@ describe("events", () => {
       denials: { write: async () => {}, active: async () => [] },
       close: async () => {},
     };
-    const { of, pass, close } = world({ region: "eu", global: counters });
+    const { events, of, pass, close } = world({ region: "eu", global: counters });
     await pass(3_000);
     expect(of("recovered")).toEqual([]);
     state.cannotPublish = true;
@@ -133,6 +133,12 @@ describe("events", () => {
     const [event] = of("recovered");
     // Looked at once a second, and both rounds come once a second.
     expect(event?.kind === "recovered" && event.forMs).toBeGreaterThanOrEqual(9_000);
+    // All that failed was told before it.
+    const told = events.filter(({ kind }) => kind === "failures" || kind === "recovered").map(({ kind }) => kind);
+    expect(told.at(-1)).toBe("recovered");
+    expect(told.filter((kind) => kind === "failures").length).toBeGreaterThan(1);
+    await pass(12_000);
+    expect(events.filter(({ kind }) => kind === "failures" || kind === "recovered")).toHaveLength(told.length);
     await close();
   });
 

@@ -29,6 +29,10 @@ function tellOf(breaker: Breaker, layer: "origin" | "denials", desk: EventDesk):
   };
 }
 
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
 export class Watch {
   readonly #stack: Stack;
   readonly #desk: EventDesk;
@@ -39,8 +43,8 @@ export class Watch {
   /** Since when decisions are degraded, how many there were by then, and by the last look. */
   #degraded: { readonly sinceMs: number; readonly before: number } | null = null;
   #degradedSeen = 0;
-  /** When calls to the global store were first and last seen to fail, and how many had by then. */
-  #globalTrouble: { readonly sinceMs: number; lastMs: number } | null = null;
+  /** When calls to the global store were first and last seen to fail. */
+  #globalTrouble: { readonly sinceMs: number; readonly lastMs: number } | null = null;
   #globalFailed = 0;
   #handle: unknown = undefined;
   readonly #unlisten: (() => void) | undefined;
@@ -90,8 +94,10 @@ export class Watch {
     if (global !== null) {
       const { import: imports, denials, health, failed } = global;
       this.#lookAtJunk("global", imports.junk + denials.junk + (health?.junk ?? 0), isLast);
-      this.#lookAtFailures("global", health ?? { failures: { failed }, lastFailure: null }, isLast);
-      this.#lookForRecovery(global);
+      const known = health ?? { failures: { failed }, lastFailure: null };
+      const hasRecovered = this.#hasRecovered(global, sumOf(known.failures));
+      this.#lookAtFailures("global", known, isLast || hasRecovered);
+      if (hasRecovered) this.#tellRecovery();
     }
     this.#desk.tellLatest();
   }
@@ -133,19 +139,21 @@ export class Watch {
     return calls === undefined || (calls.breaker.state === "closed" && calls.health?.isConnected !== false);
   }
 
-  /** Both ways have been gone to their end since something last failed. */
-  #lookForRecovery({ failed, publish, import: imports }: GlobalLayer): void {
+  /** Whether both ways have been gone to their end since something last failed. */
+  #hasRecovered({ publish, import: imports }: GlobalLayer, failed: number): boolean {
     const nowMs = this.#clock.monoMs();
     if (failed > this.#globalFailed) {
       this.#globalFailed = failed;
-      this.#globalTrouble ??= { sinceMs: nowMs, lastMs: nowMs };
-      this.#globalTrouble.lastMs = nowMs;
+      this.#globalTrouble = { sinceMs: this.#globalTrouble?.sinceMs ?? nowMs, lastMs: nowMs };
     }
-    if (this.#globalTrouble === null) return;
-    const { sinceMs, lastMs } = this.#globalTrouble;
-    if (Math.max(publish.ageMs, imports.ageMs) >= nowMs - lastMs) return;
+    const trouble = this.#globalTrouble;
+    return trouble !== null && Math.max(publish.ageMs, imports.ageMs) < nowMs - trouble.lastMs;
+  }
+
+  #tellRecovery(): void {
+    const forMs = Math.round(this.#clock.monoMs() - (this.#globalTrouble?.sinceMs ?? 0));
     this.#globalTrouble = null;
-    this.#desk.tell({ kind: "recovered", layer: "global", forMs: nowMs - sinceMs });
+    this.#desk.tell({ kind: "recovered", layer: "global", forMs });
   }
 
   #lookAtJunk(layer: "origin" | "global", count: number, isLast: boolean): void {
@@ -157,8 +165,7 @@ export class Watch {
     { failures, lastFailure }: { failures: Readonly<Record<string, number>>; lastFailure: { message: string } | null },
     isLast: boolean,
   ): void {
-    const all = Object.values(failures).reduce((a, b) => a + b, 0);
-    this.#look(`failures/${layer}`, all, isLast, () => {
+    this.#look(`failures/${layer}`, sumOf(failures), isLast, () => {
       const added: Record<string, number> = {};
       for (const [kind, count] of Object.entries(failures)) {
         const told = this.#failuresTold.get(`${layer}/${kind}`) ?? 0;
