@@ -1,4 +1,5 @@
 /** `sluice doctor` against real servers that lack something: what it finds, and how it ends. */
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadSettings } from "../packages/server/src/config/load-settings.ts";
 import type { Finding } from "../packages/server/src/doctor/finding.ts";
@@ -126,6 +127,44 @@ describe("sluice doctor, with Redis", () => {
     const away = await examine({ SLUICE_REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
     expect(away.code).toBe(1);
     expect(away.of("redis")).toMatchObject([{ status: "fail", text: expect.stringContaining("does not answer") }]);
+  });
+});
+
+describe("sluice doctor, with something that is hardly Redis", () => {
+  /** Answers with these, a chunk each, and says nothing after them. */
+  async function examineOne(...answers: readonly string[]): Promise<Examined> {
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      const left = [...answers];
+      socket.on("error", () => {}).on("data", () => socket.write(left.shift() ?? ""));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    try {
+      return await examine({ SLUICE_REDIS_URL: `redis://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }
+  }
+
+  test("one that accepts and stays silent, at once or later, is a failure, and one without HELLO is too old", async () => {
+    const hello = "%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$5\r\n7.0.0\r\n";
+    const [mute, fallenMute, old] = await Promise.all([
+      examineOne(),
+      examineOne(hello, hello),
+      examineOne("-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n"),
+    ]);
+    const silence = [{ status: "fail", text: expect.stringMatching(/does not answer: nothing within 3 s$/) }];
+    for (const one of [mute, fallenMute]) {
+      expect(one.code).toBe(1);
+      expect(one.of("redis")).toMatchObject(silence);
+    }
+    expect(fallenMute.of("redis version")).toMatchObject([{ status: "ok" }]);
+    expect([fallenMute.of("redis rights"), fallenMute.of("redis scripts")]).toEqual([[], []]);
+    expect(old.code).toBe(1);
+    expect(old.of("redis version")).toMatchObject([{ status: "fail", advice: "use 6.0 or later" }]);
+    expect(old.of("redis")).toEqual([]);
   });
 });
 

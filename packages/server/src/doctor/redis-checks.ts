@@ -9,7 +9,8 @@ import { redisOrigin } from "sluice/redis";
 import type { ServerSettings } from "../config/settings.ts";
 import { type Finding, fail, medianMs, milliseconds, ok, skewFinding, warn } from "./finding.ts";
 
-const CONNECT_WITHIN_MS = 3_000;
+/** One that accepts and stays silent is as good as away. */
+const ANSWER_WITHIN_MS = 3_000;
 const TIMES = 5;
 /** A cold read waits for a round trip; half of them are slower than the median. */
 const SLOW_MS = 10;
@@ -37,29 +38,48 @@ export async function redisFindings({ redisUrl, redisTls }: Place, clock: Doctor
     disableClientInfo: true,
     disableOfflineQueue: true,
     maintNotifications: "disabled",
-    commandOptions: { timeout: CONNECT_WITHIN_MS },
+    commandOptions: { timeout: ANSWER_WITHIN_MS },
     socket: {
-      connectTimeout: CONNECT_WITHIN_MS,
+      connectTimeout: ANSWER_WITHIN_MS,
       reconnectStrategy: false,
       ...(redisTls === null ? {} : { tls: true, ...redisTls }),
     } as NonNullable<Parameters<typeof createClient>[0]>["socket"] & object,
   });
   // What it complains of by itself is told by the call that fails.
   client.on("error", () => {});
+  const silence = new Error(`nothing within ${ANSWER_WITHIN_MS / 1000} s`);
+  let isSilent = false;
+  const within = <T>(answer: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        isSilent = true;
+        client.destroy();
+        reject(silence);
+      }, ANSWER_WITHIN_MS);
+      answer.then(resolve, reject).finally(() => clearTimeout(late));
+    });
   try {
-    await client.connect();
+    await within(client.connect());
   } catch (error) {
-    return [awayFinding(error, redisUrl)];
+    return [awayFinding(isSilent ? silence : error, redisUrl)];
   }
+  const ask: Ask = (...args) => within(client.sendCommand(args));
+  const checks: readonly (() => Promise<Finding | readonly Finding[]>)[] = [
+    () => versionFinding(ask),
+    () => pingFindings(ask, clock),
+    () => scriptFinding({ redisUrl, redisTls }, ask, clock),
+    () => memoryFinding(ask),
+    () => clockFinding(ask, clock),
+  ];
+  const findings: Finding[] = [];
   try {
-    const ask: Ask = (...args) => client.sendCommand(args);
-    return [
-      await versionFinding(ask),
-      ...(await pingFindings(ask, clock)),
-      await scriptFinding({ redisUrl, redisTls }, ask, clock),
-      await memoryFinding(ask),
-      await clockFinding(ask, clock),
-    ];
+    for (const check of checks) {
+      const found = await check();
+      // What the check made of it is not what is wrong.
+      if (isSilent) return [...findings, awayFinding(silence, redisUrl)];
+      findings.push(...[found].flat());
+    }
+    return findings;
   } finally {
     client.destroy();
   }
@@ -69,6 +89,10 @@ function awayFinding(error: unknown, url: string): Finding {
   const { host } = new URL(url);
   const { message, code = "", errors = [] } = error as Error & { code?: string; errors?: readonly Error[] };
   const why = message || errors[0]?.message || code;
+  // Every one since 6.0 knows it, and it is the first word of the connection.
+  if (/unknown command.*HELLO/i.test(why)) {
+    return fail("redis version", `${host} does not know HELLO: it is too old`, "use 6.0 or later");
+  }
   const isRefusal = /WRONGPASS|NOAUTH|without any password|NOPERM/.test(why);
   const advice = isRefusal
     ? "correct user and password of redis.url"
