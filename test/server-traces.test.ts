@@ -61,7 +61,7 @@ describe("a request of a caller that keeps a trace", () => {
       SLUICE_REGION: "eu",
       SLUICE_TRACES_SAMPLE: "0",
       OTEL_SERVICE_NAME: "limits",
-      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test%20bench,host.name=a1",
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test%20bench,host.name=a1,service.name=other,",
     });
     await poll("Redis", async () => JSON.stringify((await server.ready()).body).includes('"region":{"status":"ok"}'));
     expect(await call(server, "limit", LIMIT, traceParent(TRACE_ID))).toBe(200);

@@ -86,7 +86,44 @@ describe("the variables of OpenTelemetry", () => {
   test("turn traces off, and are not looked at where nobody named a collector", () => {
     expect(load({ environment: { ...otel, OTEL_SDK_DISABLED: "true" } }).settings.traces).toBeNull();
     expect(load({ environment: { ...otel, OTEL_TRACES_EXPORTER: "none" } }).settings.traces).toBeNull();
-    expect(load({ environment: { OTEL_TRACES_SAMPLER_ARG: "not ours" } }).settings.traces).toBeNull();
+    const { settings, warnings } = load({ environment: { OTEL_TRACES_SAMPLER_ARG: "not ours" } });
+    expect(settings.traces).toBeNull();
+    expect(warnings).toEqual([]);
+  });
+
+  test("are read as OpenTelemetry's programs write them", () => {
+    const environment = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318",
+      OTEL_EXPORTER_OTLP_HEADERS: "api-key=x,",
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment=,team=J%C3%BCrgen,service.name=from-attributes",
+    };
+    const { settings, warnings } = load({ environment });
+    expect(settings.traces).toMatchObject({
+      headers: { "api-key": "x" },
+      attributes: { "deployment.environment": "", team: "Jürgen" },
+      service: "from-attributes",
+    });
+    expect(load({ environment: { ...environment, ...otel } }).settings.traces).toMatchObject({ service: "limits" });
+    expect(warnings).toEqual([]);
+  });
+
+  test("are left out with a warning where they are not understood, and without a word where Sluice's own say otherwise", () => {
+    const environment = {
+      ...otel,
+      OTEL_EXPORTER_OTLP_HEADERS: `no pair ${SECRET}`,
+      OTEL_TRACES_SAMPLER_ARG: "endpoint=http://jaeger:14250,pollingIntervalMs=5000",
+      OTEL_RESOURCE_ATTRIBUTES: "a=%zz",
+    };
+    const { settings, warnings } = load({ environment, options: { tracesAttributes: "a=1" } });
+    expect(settings.traces).toMatchObject({ headers: {}, ratio: 0.01, service: "limits", attributes: { a: "1" } });
+    expect(warnings).toEqual([
+      expect.stringMatching(/^OTEL_EXPORTER_OTLP_HEADERS is left out: for traces.headers it must be pairs/),
+      "OTEL_TRACES_SAMPLER_ARG is left out: for traces.sample it must be a number from 0 to 1",
+    ]);
+    expect(warnings.join()).not.toContain(SECRET);
+    const grpc = load({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317" } });
+    expect(grpc.settings.traces).toBeNull();
+    expect(grpc.warnings).toHaveLength(1);
   });
 });
 
@@ -258,10 +295,7 @@ describe("bad settings", () => {
     { options: { tracesSample: "1.5" }, says: "--traces-sample must be a number from 0 to 1" },
     { environment: { SLUICE_TRACES_HEADERS: `no pair ${SECRET}` }, says: "SLUICE_TRACES_HEADERS must be pairs" },
     { options: { tracesAttributes: "a=%zz" }, says: "--traces-attributes must be pairs" },
-    {
-      environment: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://h", OTEL_TRACES_SAMPLER_ARG: "all" },
-      says: "OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1",
-    },
+    { options: { tracesAttributes: "," }, says: "--traces-attributes must be pairs" },
     { options: { logRequests: "some" }, says: "--log-requests must be one of off, errors, all" },
     { options: { logIdentifiers: "md5" }, says: "--log-identifiers must be one of hashed, plain" },
     { options: { logLevel: "verbose" }, says: "--log-level must be one of debug, info, warn, error" },

@@ -27,8 +27,9 @@ export function loadSettings(options: Readonly<Record<string, unknown>>, environ
   const [path, called] =
     options["file"] === undefined ? [environment["SLUICE_FILE"], "SLUICE_FILE"] : [options["file"], "--file"];
   const file = typeof path === "string" && path !== "" ? [givenFile(path, called)] : [];
-  const read = readValues(withOpenTelemetry([flags, variables, ...file], environment));
-  return { settings: settingsOf(read), effective: read.effective, warnings: warningsOf(read) };
+  const { sources, warnings } = withOpenTelemetry([flags, variables, ...file], environment);
+  const read = readValues(sources);
+  return { settings: settingsOf(read), effective: read.effective, warnings: [...warnings, ...warningsOf(read)] };
 }
 
 function settingsOf(read: Read): ServerSettings {
@@ -65,7 +66,7 @@ function settingsOf(read: Read): ServerSettings {
       identifiers: values.logIdentifiers,
       identifierKey: values.logIdentifierKey ?? randomBytes(IDENTIFIER_KEY_BYTES).toString("hex"),
     },
-    traces: tracesOf(values),
+    traces: tracesOf(read),
     cellsMax: values.cells,
     namespacesMax: values.namespacesMax,
     auditKeepMs: values.auditKeep,
@@ -75,21 +76,27 @@ function settingsOf(read: Read): ServerSettings {
 
 const IDENTIFIER_KEY_BYTES = 32;
 
-function tracesOf(values: Read["values"]): ServerSettings["traces"] {
-  const { tracesEndpoint, tracesHeaders, tracesSample, tracesService, tracesAttributes } = values;
+function tracesOf(read: Read): ServerSettings["traces"] {
+  const { tracesEndpoint, tracesHeaders, tracesSample, tracesService, tracesAttributes } = read.values;
   if (tracesEndpoint === null) return null;
+  // By OpenTelemetry the attribute names the service where nothing else does.
+  const named = isDefault(read, SETTINGS.tracesService.path) ? tracesAttributes?.["service.name"] : undefined;
   return {
     endpoint: tracesEndpoint,
     headers: tracesHeaders ?? {},
     ratio: tracesSample,
-    service: tracesService,
+    service: named ?? tracesService,
     attributes: tracesAttributes ?? {},
   };
 }
 
-function warningsOf({ values, effective }: Read): readonly string[] {
-  const isDefault = effective.some(({ path, source }) => path === SETTINGS.region.path && source === "default");
-  if (values.sqlUrl === null || !isDefault) return [];
+function isDefault({ effective }: Read, path: string): boolean {
+  return effective.some((one) => one.path === path && one.source === "default");
+}
+
+function warningsOf(read: Read): readonly string[] {
+  const { values } = read;
+  if (values.sqlUrl === null || !isDefault(read, SETTINGS.region.path)) return [];
   return [
     `sql.url is given, and region is left at its default, ${values.region}: servers that share no Redis would count as one region ` +
       "and overwrite each other's counts; give each region a name of its own",

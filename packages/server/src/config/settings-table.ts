@@ -74,18 +74,18 @@ const listOf: Reading<readonly string[]> = (value) => {
   return names.length > 0 && names.every((name) => /^[^\s,/]{1,253}$/.test(name)) ? names : undefined;
 };
 
-/** OpenTelemetry's way to write several names with a value each. */
-function pairsOf(name: RegExp): Reading<Readonly<Record<string, string>>> {
+/** OpenTelemetry's way to write several names with a value each; a value may be empty, and a comma may stand at the end. */
+function pairsOf(name: RegExp, allowed: RegExp): Reading<Readonly<Record<string, string>>> {
   return (value) => {
-    if (typeof value !== "string" || value === "") return undefined;
+    if (typeof value !== "string" || !value.isWellFormed()) return undefined;
     const pairs: Record<string, string> = {};
-    for (const pair of value.split(",")) {
+    for (const pair of value.split(",").filter((one) => one.trim() !== "")) {
       const [, key = "", text = ""] = /^\s*([^=]*?)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
       const plain = decoded(text);
-      if (!name.test(key) || plain === undefined || !/^[\x20-\x7e]{1,4096}$/.test(plain)) return undefined;
+      if (!name.test(key) || plain === undefined || !allowed.test(plain)) return undefined;
       pairs[key] = plain;
     }
-    return pairs;
+    return Object.keys(pairs).length > 0 ? pairs : undefined;
   };
 }
 
@@ -421,7 +421,7 @@ export const SETTINGS = {
     value: "<pairs>",
     help: "headers that the collector wants to see, such as a key",
     rule: "pairs of a name and a value, name=value, with commas between; what is not plain in a value is written with %",
-    read: pairsOf(/^[!#$%&'*+.^`|~\w-]{1,128}$/),
+    read: pairsOf(/^[!#$%&'*+.^`|~\w-]{1,128}$/, /^[\x20-\x7e]{0,4096}$/),
     hint: "such as api-key=…",
     secret: "token",
   }),
@@ -448,7 +448,7 @@ export const SETTINGS = {
     value: "<pairs>",
     help: "further attributes of the resource that the spans are of",
     rule: "pairs of a name and a value, name=value, with commas between; what is not plain in a value is written with %",
-    read: pairsOf(/^[\w./-]{1,255}$/),
+    read: pairsOf(/^[\w./-]{1,255}$/, /^\P{Cc}{0,4096}$/u),
     hint: "such as deployment.environment.name=production,host.name=a1",
   }),
 } as const;

@@ -23,11 +23,11 @@ export function openTracer(
 ): Tracer {
   const { name, version } = manifest;
   const resource = {
-    "service.name": service,
     "service.version": version,
     "service.instance.id": randomUUID(),
     "sluice.region": region,
     ...attributes,
+    "service.name": service,
   };
   const { timers, clock } = SYSTEM;
   const exporter = new SpanExporter({ endpoint, headers, resource, scope: { name, version }, log, timers });
