@@ -128,6 +128,17 @@ describe("a request of a caller that keeps a trace", () => {
   });
 });
 
+test("a request without a good key makes no span, whatever its caller or the share says", async () => {
+  const server = await serve({ SLUICE_TRACES_SAMPLE: "1" });
+  for (const authorization of ["", "Bearer somebody-elses-key"]) {
+    expect(await call(server, "limit", LIMIT, { ...traceParent(TRACE_ID), authorization })).toBeGreaterThanOrEqual(400);
+    expect(await call(server, "limit", LIMIT, { authorization })).toBeGreaterThanOrEqual(400);
+  }
+  expect(await call(server, "limit", LIMIT, traceParent("1".repeat(32)))).toBe(200);
+  expect((await server.stop()).code).toBe(0);
+  expect(collector.spans.map(({ traceId }) => traceId)).toEqual(["1".repeat(32)]);
+});
+
 describe("a collector that is away", () => {
   test("is told once in the log, and is felt by no request and no stop", async () => {
     const server = await serve({

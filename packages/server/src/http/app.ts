@@ -81,15 +81,13 @@ class Api {
     const entry = this.#routes.get(request.url!);
     const operation = entry === undefined ? "other" : entry.route.operation;
     const beganMs = performance.now();
-    const { tracer } = this.#parts;
-    const span = tracer === null || entry === undefined ? null : tracer.begin(operation, request.headers, beganMs);
     const exchange: Exchange = {
       requestId: this.#nextId(),
       operation,
       beganMs,
       request,
       response,
-      span,
+      span: null,
       caller: null,
       body: undefined,
     };
@@ -106,6 +104,9 @@ class Api {
       const nowMs = this.#parts.wallMs();
       const caller = authenticate(this.#parts.directory, authorization, nowMs);
       exchange.caller = caller;
+      // Only now: who has no key must not make spans.
+      const span = this.#parts.tracer?.begin(operation, request.headers, beganMs) ?? null;
+      exchange.span = span;
       const go = () => {
         readBody(request, this.#parts.settings.bodyMaxBytes, fail, (bytes) => {
           this.#call(entry, caller, exchange, bytes, fail);

@@ -11,8 +11,8 @@ export interface Exchange {
   readonly beganMs: number;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Null: it is not traced. */
-  readonly span: RequestSpan | null;
+  /** Known once the key is; null: it is not traced. */
+  span: RequestSpan | null;
   /** Known once the key is. */
   caller: Caller | null;
   /** Known once it was checked. */

@@ -40,7 +40,7 @@ export class Tracer {
       traceId: parent?.traceId ?? this.#draw(TRACE_ID_BYTES).toString("hex"),
       spanId: this.#newSpanId(),
       parentSpanId: parent?.spanId ?? null,
-      wallMs: this.#wallMs(),
+      wallMs: this.#wallMs() - (performance.now() - beganMs),
       beganMs,
       newSpanId: () => this.#newSpanId(),
       report: (span) => this.#exporter.add(span),
