@@ -328,7 +328,7 @@ export const SETTINGS = {
   hittersNamespaces: setting({
     path: "hitters.namespaces",
     value: "<n>",
-    help: "namespaces whose top identifiers a worker keeps, in about 100 KiB each; 0 keeps none",
+    help: "namespaces whose top identifiers a worker keeps, in about 100 KiB each, at most 1 MiB; 0 keeps none",
     rule: "an integer from 0 to 10000",
     read: integerWithin(0, 10_000),
     initialText: "64",
