@@ -63,6 +63,11 @@ describe("sluice bench", () => {
     expect(latencyMs.service.max).toBeGreaterThan(900);
   });
 
+  test("refuses a load of no request", async () => {
+    const none = await bench("--rate 0.1 --duration 1s");
+    expect(none).toMatchObject({ code: 2, out: "", err: expect.stringContaining("no request would become due") });
+  });
+
   test("says before the load that the server is away or refuses the key", async () => {
     const away = await bench("--duration 1s", { SLUICE_URL: `http://127.0.0.1:${await freePort()}` });
     expect(away).toMatchObject({ code: 1, out: "", err: expect.stringMatching(/^error: no answer from .*REFUSED/) });

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { Failure } from "../failure.ts";
 import { span, whole } from "../figures.ts";
+import { InputError } from "../input-error.ts";
 import { LoadTally } from "../load/load-result.ts";
 import { loadText } from "../load/load-text.ts";
 import { OpenLoop } from "../load/open-loop.ts";
@@ -107,6 +108,10 @@ async function bench(
 ): Promise<Outcome> {
   const load = flags as unknown as Load;
   const { namespace, limit, window, cost } = load;
+  if (Math.round((load.rate * load.duration) / 1_000) === 0) {
+    const given = `--rate ${load.rate} for --duration ${span(load.duration)}`;
+    throw new InputError(`${given}: no request would become due`, "let it last longer, or take a higher --rate");
+  }
   const bodyOf = (index: number, price = cost) =>
     JSON.stringify({
       namespace,

@@ -72,7 +72,7 @@ export class LoadTally implements LoadSink {
   }
 
   result({ startMs, loadMs, due, unsent }: LoadEnd): LoadResult {
-    const elapsedMs = Math.max(loadMs, this.#lastMs - startMs);
+    const elapsedMs = Math.max(1, loadMs, this.#lastMs - startMs);
     return {
       due,
       sent: due - unsent,

@@ -8,6 +8,7 @@ const LATE_RATIO_MAX = 0.01;
 
 export function loadText(result: LoadResult): string {
   const { due, answered, answeredPerSecond, unsent, elapsedMs, latencyMs, generator } = result;
+  const isLate = generator.late > LATE_RATIO_MAX * due;
   const seconds = (elapsedMs / 1_000).toFixed(1);
   const parts = [
     `${whole(due)} requests due, ${whole(answered)} answered in ${seconds} s: ${whole(answeredPerSecond)} a second`,
@@ -23,17 +24,21 @@ export function loadText(result: LoadResult): string {
     "",
     `sent late by the generator itself: ${whole(generator.late)} (${share(generator.late, due)}), by more than ${generator.thresholdMs} ms`,
   ];
-  if (unsent > 0) {
-    parts.push(
-      `never sent: ${whole(unsent)}, because no connection came free: the server does not keep up with this rate, and would be slower than shown`,
-    );
-  }
-  if (generator.late > LATE_RATIO_MAX * due) {
+  if (isLate) {
     parts.push(
       "that is much: the machine is busy, or the rate too high for one process; what is counted from when it was due holds this delay too",
     );
   }
+  if (unsent > 0)
+    parts.push(`never sent: ${whole(unsent)}, because no connection came free: ${whyUnsent(result, isLate)}`);
   return parts.join("\n");
+}
+
+/** A request without an answer in time is the server's slowness; a connection that failed otherwise need not be. */
+function whyUnsent({ connectionErrors }: LoadResult, isLate: boolean): string {
+  if (Object.keys(connectionErrors).some((code) => code !== "timeout")) return "connections failed, as told above";
+  if (isLate) return "the generator was late, and the server may be slow too";
+  return "the server does not keep up with this rate, and would be slower than shown";
 }
 
 function outcomesOf({ due, allowed, denied, httpErrors, connectionErrors, unsent }: LoadResult): string[][] {

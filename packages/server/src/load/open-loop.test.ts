@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { SYSTEM } from "../system.ts";
 import { type LoadResult, LoadTally } from "./load-result.ts";
+import { loadText } from "./load-text.ts";
 import { type LoadOptions, OpenLoop } from "./open-loop.ts";
 
 type Handler = (request: IncomingMessage, response: ServerResponse, index: number) => void;
@@ -108,6 +109,25 @@ describe("open loop", () => {
     const url = await listen(() => {});
     const loop = loopOf(url, new LoadTally(), { openingBody: "0", timeoutMs: 200 });
     await expect(loop.open()).rejects.toThrow("timeout");
+  });
+
+  test("stopped while connections open, it ends at once with nothing due", async () => {
+    const tally = new LoadTally();
+    const url = await listen(() => loop.stop());
+    const loop = loopOf(url, tally, { openingBody: "0", durationMs: 3_600_000, timeoutMs: 3_600_000 });
+    await loop.open();
+    expect(tally.result(await loop.run())).toMatchObject({ due: 0, sent: 0, answeredPerSecond: 0 });
+  });
+
+  test("what was never sent is laid to the server only where nothing else explains it", async () => {
+    const tally = new LoadTally();
+    const result = tally.result({ startMs: 0, loadMs: 1_000, due: 100, unsent: 90 });
+    const late = { ...result, generator: { ...result.generator, late: 50 } };
+    expect(loadText({ ...result, connectionErrors: { timeout: 10 } })).toMatch(/\nnever sent: 90, .* does not keep up/);
+    expect(loadText({ ...late, connectionErrors: { ECONNREFUSED: 10 } })).toMatch(
+      /\nsent late .*\nthat is much.*\nnever sent: 90, .*: connections failed, as told above$/,
+    );
+    expect(loadText(late)).toMatch(/never sent: 90, .*: the generator was late/);
   });
 
   test("stopped, it tells of what was due until then", async () => {

@@ -69,6 +69,8 @@ export class OpenLoop {
   #planned: number;
   #next = 0;
   #stopMs = Number.POSITIVE_INFINITY;
+  /** Before it ran. */
+  #isStopped = false;
   #ended: ((end: LoadEnd) => void) | null = null;
 
   constructor(options: LoadOptions, { clock, timers }: { readonly clock: Clock; readonly timers: Timers }) {
@@ -88,7 +90,7 @@ export class OpenLoop {
   }
 
   /**
-   * Opens every connection, and asks once on each. Rejects if one cannot be.
+   * Opens every connection, and asks once on each. Rejects if one cannot be; stopped meanwhile, it resolves at once.
    *
    * A connection that is open here may still wait for the server's process, which takes one a turn: under load the last of some
    * hundred would be taken seconds later, and what was sent on it would seem to have been answered as late.
@@ -97,6 +99,8 @@ export class OpenLoop {
     const late = this.#timers.set(() => this.#abandon("timeout"), this.#options.timeoutMs, true);
     try {
       await Promise.all(this.#connections.map((connection) => this.#openOne(connection)));
+    } catch (error) {
+      if (!this.#isStopped) throw error;
     } finally {
       this.#timers.clear(late);
     }
@@ -114,15 +118,21 @@ export class OpenLoop {
 
   run(): Promise<LoadEnd> {
     this.#startMs = this.#clock.monoMs();
-    this.#stopMs = this.#startMs + this.#options.durationMs;
+    this.#stopMs = this.#startMs + (this.#isStopped ? 0 : this.#options.durationMs);
+    if (this.#isStopped) this.#planned = 0;
     return new Promise((resolve) => {
       this.#ended = resolve;
       this.#turnOnce();
     });
   }
 
-  /** Nothing more becomes due; what is in flight is awaited. */
+  /** Nothing more becomes due; what is in flight is awaited, what is being opened is not. */
   stop(): void {
+    if (this.#ended === null) {
+      this.#isStopped = true;
+      this.#abandon("stopped");
+      return;
+    }
     const nowMs = this.#clock.monoMs();
     if (nowMs >= this.#stopMs) return;
     this.#planned = this.#dueBy(nowMs);
