@@ -61,6 +61,30 @@ describe("sluice top --once", () => {
     expect(out).toContain("set SLUICE_ROOT_KEY, or give --key-file, to see them");
   });
 
+  test("a key of one namespace sees that one, though another is busier", async () => {
+    const { body } = await server.post("limit", {
+      namespace: "quiet",
+      identifier: "user_9",
+      limit: 5,
+      duration: 60_000,
+    });
+    expect(body.data.success).toBe(true);
+    const listed = await server.post("listNamespaces", {});
+    const { namespaceId } = (listed.body.data as { namespaceId: string; name: string }[]).find(
+      ({ name }) => name === "quiet",
+    )!;
+    const words = ["keys", "create", "--permissions", `ratelimit.${namespaceId}.read_namespace`];
+    const made = await runSluice(words, { SLUICE_DATA: `${folder}/data` });
+    const environment = { SLUICE_ROOT_KEY: made.out };
+    await poll(
+      "the key",
+      async () => (await server.post("topIdentifiers", { namespace: "quiet" }, made.out)).status === 200,
+    );
+    const { code, out } = await top([], environment);
+    expect([code, /^top identifiers of quiet /m.test(out)]).toEqual([0, true]);
+    expect((await top(["--namespace", "api"], environment)).code).toBe(1);
+  });
+
   test.each([
     {
       what: "a key that is refused",

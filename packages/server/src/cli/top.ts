@@ -95,7 +95,7 @@ class Top {
     await new Promise((resolve) => setTimeout(resolve, this.#options.everyMs));
     await this.#lookOnce();
     this.#console.out(
-      this.#frame(false)
+      this.#frame()
         .map(({ text }) => text)
         .join("\n"),
     );
@@ -109,7 +109,7 @@ class Top {
       end = resolve;
     });
     onStop(end);
-    const draw = () => terminal.draw(this.#frame(true));
+    const draw = () => terminal.draw(this.#frame(screen!.size().rows));
     terminal.enter();
     const undo = [
       screen!.onResize(draw),
@@ -158,15 +158,17 @@ class Top {
     this.#trouble = { why: (error as Error).message, sinceMs: this.#heardMs };
   }
 
-  #frame(isLive: boolean) {
-    return frameOf({
+  /** For a terminal of so many rows, or for none. */
+  #frame(rows?: number) {
+    const shown: Shown = {
       url: this.#options.opsUrl,
       wallMs: Date.now(),
       picture: this.#picture,
       trouble: this.#trouble,
       ranked: this.#ranked,
-      isLive,
-    });
+      isLive: rows !== undefined,
+    };
+    return frameOf(shown, rows);
   }
 }
 

@@ -31,8 +31,25 @@ export interface Shown {
   readonly isLive: boolean;
 }
 
-const NAMESPACES_SHOWN = 5;
-const IDENTIFIERS_SHOWN = 8;
+/** How much of a frame is shown. */
+interface Extent {
+  readonly namespaces: number;
+  readonly identifiers: number;
+  readonly isSpaced: boolean;
+}
+
+const WHOLE: Extent = { namespaces: 5, identifiers: 8, isSpaced: true };
+/** What is given up where rows are few, the least missed first: 24 rows hold two namespaces and four identifiers. */
+const EXTENTS: readonly Extent[] = [
+  WHOLE,
+  ...[
+    [5, 8],
+    [3, 6],
+    [2, 4],
+    [1, 3],
+    [1, 1],
+  ].map(([namespaces, identifiers]) => ({ namespaces: namespaces!, identifiers: identifiers!, isSpaced: false })),
+];
 /** Half of a terminal of 80 columns. */
 const HALF = 38;
 
@@ -40,7 +57,17 @@ const plain = (text: string): Line => ({ text, tone: "plain" });
 const head = (text: string): Line => ({ text, tone: "head" });
 const EMPTY = plain("");
 
-export function frameOf(shown: Shown): Line[] {
+/** The most that fits into so many rows; longer only where the least does not fit. */
+export function frameOf(shown: Shown, rows: number = Number.POSITIVE_INFINITY): Line[] {
+  let lines: Line[] = [];
+  for (const extent of EXTENTS) {
+    lines = linesOf(shown, extent);
+    if (lines.length <= rows) break;
+  }
+  return lines;
+}
+
+function linesOf(shown: Shown, extent: Extent): Line[] {
   const { picture, trouble } = shown;
   const lines = [titleOf(shown)];
   if (trouble !== null) {
@@ -48,19 +75,20 @@ export function frameOf(shown: Shown): Line[] {
     lines.push({ text: `${trouble.why}; silent for ${silentS} s, asked again and again`, tone: "bad" });
   }
   if (picture === null) return lines;
+  const gap = extent.isSpaced ? [EMPTY] : [];
   return [
     ...lines,
     readyOf(picture),
-    EMPTY,
+    ...gap,
     ...checksOf(picture),
-    EMPTY,
+    ...gap,
     ...requestsOf(picture),
-    EMPTY,
+    ...gap,
     ...layersOf(picture),
-    EMPTY,
-    ...namespacesOf(picture),
-    EMPTY,
-    ...rankedOf(shown.ranked),
+    ...gap,
+    ...namespacesOf(picture, extent),
+    ...gap,
+    ...rankedOf(shown.ranked, extent),
   ];
 }
 
@@ -137,8 +165,8 @@ function layersOf(picture: Picture): Line[] {
   ];
 }
 
-function namespacesOf({ namespaces }: Picture): Line[] {
-  const shown = namespaces.slice(0, NAMESPACES_SHOWN);
+function namespacesOf({ namespaces }: Picture, extent: Extent): Line[] {
+  const shown = namespaces.slice(0, extent.namespaces);
   const more = namespaces.length - shown.length;
   return [
     head(columns("namespaces, a second", "allowed", "denied", "shadowed")),
@@ -150,11 +178,11 @@ function namespacesOf({ namespaces }: Picture): Line[] {
   ];
 }
 
-function rankedOf(ranked: Ranked | string): Line[] {
+function rankedOf(ranked: Ranked | string, extent: Extent): Line[] {
   if (typeof ranked === "string") return [head("top identifiers"), { text: ranked, tone: "dim" }];
   const { namespace, use, denials } = ranked;
   const since = new Date(use.from).toISOString().slice(11, 19);
-  const [left, right] = [listOf("use", use), listOf("denials", denials)];
+  const [left, right] = [listOf("use", use, extent), listOf("denials", denials, extent)];
   const rows = Array.from({ length: Math.max(left.length, right.length) }, (_, i) =>
     plain(`${(left[i] ?? "").padEnd(HALF)}  ${right[i] ?? ""}`.trimEnd()),
   );
@@ -163,11 +191,11 @@ function rankedOf(ranked: Ranked | string): Line[] {
 }
 
 /** The upper bounds, which order the list; the error is a hundredth of the total at most. */
-function listOf(what: string, { identifiers, total, errorMax }: TopIdentifiersData): string[] {
+function listOf(what: string, { identifiers, total, errorMax }: TopIdentifiersData, extent: Extent): string[] {
   const within = errorMax === 0 ? "" : `, counts within ${whole(errorMax)}`;
   return [
     `${what}: ${whole(total)}${within}`,
-    ...identifiers.slice(0, IDENTIFIERS_SHOWN).map(({ identifier, atMost }) => {
+    ...identifiers.slice(0, extent.identifiers).map(({ identifier, atMost }) => {
       const share = `${((100 * atMost) / total).toFixed(1)} %`;
       return `${cut(clean(identifier), HALF - 18).padEnd(HALF - 18)}${whole(atMost).padStart(10)}${share.padStart(8)}`;
     }),

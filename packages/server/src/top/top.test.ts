@@ -115,6 +115,28 @@ describe("a frame", () => {
     expect(written.pop()).toContain("\u001b[31m0123456789\u001b[0m");
   });
 
+  test("keeps namespaces and identifiers within 24 rows", () => {
+    const series = Array.from(
+      { length: 9 },
+      (_, i) => `sluice_namespace_decisions_total{workspace="default",namespace="ns_${i}",outcome="allowed"} ${i}`,
+    );
+    const picture = pictureOf(look(0, series.join("\n")), undefined, 0);
+    const identifiers = Array.from({ length: 8 }, (_, i) => ({ identifier: `user_${i}`, atLeast: 1, atMost: 1 }));
+    const top = { namespaceId: "rlns_1", from: 0, total: 8, errorMax: 0, complete: true, identifiers, othersAtMost: 0 };
+    const ranked = {
+      namespace: "ns_8",
+      use: { ...top, by: "use" as const },
+      denials: { ...top, by: "denials" as const },
+    };
+    const textIn = (rows?: number) => frameOf({ ...shown, picture, ranked }, rows).map((line) => line.text);
+    expect(textIn()).toEqual(expect.arrayContaining([expect.stringMatching(/^user_7 /)]));
+    const few = textIn(24);
+    expect(few.length).toBeLessThanOrEqual(24);
+    for (const start of [/^ns_/, /^and \d more$/, /^user_0 /, /^user_2 /]) {
+      expect(few).toEqual(expect.arrayContaining([expect.stringMatching(start)]));
+    }
+  });
+
   test("an identifier cannot speak to the terminal", () => {
     const top = {
       namespaceId: "rlns_1",

@@ -9,8 +9,9 @@ import type { Look, Picture } from "./picture.ts";
 import { SeriesTable } from "./series.ts";
 
 const WITHIN_MS = 5_000;
+const FORBIDDEN = 403;
 const NOT_FOUND = 404;
-/** Namespaces of the metrics that are tried: they may be of other workspaces than the key. */
+/** Namespaces of the metrics that are tried: they may be of other workspaces than the key, or not be the key's to read. */
 const TRIED_MAX = 5;
 const IDENTIFIERS = 8;
 
@@ -49,6 +50,7 @@ export class Watcher {
     if (client === null) return "set SLUICE_ROOT_KEY, or give --key-file, to see them";
     const names =
       namespace === undefined ? namespaces.map((one) => one.namespace).filter((name) => name !== "") : [namespace];
+    const passed = namespace === undefined ? [NOT_FOUND, FORBIDDEN] : [NOT_FOUND];
     let missing = "no namespace was asked about yet";
     for (const name of names.slice(0, TRIED_MAX)) {
       try {
@@ -57,7 +59,7 @@ export class Watcher {
         const [use, denials] = await Promise.all([ask("use"), ask("denials")]);
         return { namespace: name, use, denials };
       } catch (error) {
-        if (!(error instanceof Refused) || error.status !== NOT_FOUND) throw error;
+        if (!(error instanceof Refused) || !passed.includes(error.status)) throw error;
         missing = error.message;
       }
     }
