@@ -21,6 +21,8 @@ export interface LoadOptions {
   readonly connections: number;
   /** A request without an answer for so long is given up, and its connection. */
   readonly timeoutMs: number;
+  /** What is due at the end may still be sent for so long (a second): a stall just before the end is not hidden by it. */
+  readonly drainMs?: number;
   /** The body of a question before the load, on each connection: one that costs nothing. */
   readonly openingBody: string;
   /** The body of request i. */
@@ -53,7 +55,6 @@ export interface LoadEnd {
 }
 
 const PATH = "/v2/ratelimit.limit";
-/** What is due at the end may still be sent for so long: a stall just before the end is not hidden by it. */
 const DRAIN_MS = 1_000;
 
 export class OpenLoop {
@@ -65,6 +66,7 @@ export class OpenLoop {
   readonly #idle: LoadConnection[];
   /** Everything of a request but its length and body. */
   readonly #head: string;
+  readonly #drainMs: number;
   #startMs = 0;
   #planned: number;
   #next = 0;
@@ -79,6 +81,7 @@ export class OpenLoop {
     this.#timers = timers;
     this.#connections = Array.from({ length: options.connections }, () => new LoadConnection(options.url));
     this.#idle = [...this.#connections];
+    this.#drainMs = options.drainMs ?? DRAIN_MS;
     this.#planned = Math.round((options.rate * options.durationMs) / 1_000);
     this.#head = [
       `POST ${options.url.pathname.replace(/\/+$/, "")}${PATH} HTTP/1.1`,
@@ -162,7 +165,7 @@ export class OpenLoop {
       if (connection.isBusy && nowMs - connection.sentMs > this.#options.timeoutMs) connection.abandon("timeout");
     }
     this.#sendDue();
-    const isOver = this.#next === this.#planned ? nowMs >= this.#stopMs : nowMs >= this.#stopMs + DRAIN_MS;
+    const isOver = this.#next === this.#planned ? nowMs >= this.#stopMs : nowMs >= this.#stopMs + this.#drainMs;
     if (isOver && this.#idle.length === this.#connections.length) {
       this.#finish();
       return;
@@ -183,7 +186,7 @@ export class OpenLoop {
 
   #sendDue(): void {
     let nowMs = this.#clock.monoMs();
-    while (this.#next < this.#dueBy(nowMs) && this.#idle.length > 0 && nowMs < this.#stopMs + DRAIN_MS) {
+    while (this.#next < this.#dueBy(nowMs) && this.#idle.length > 0 && nowMs < this.#stopMs + this.#drainMs) {
       const couldMs = Math.max(this.#dueMs(this.#next), this.#idle[0]!.freeSinceMs);
       this.#send(this.#idle.pop()!, nowMs, Math.max(0, nowMs - couldMs));
       nowMs = this.#clock.monoMs();
