@@ -77,6 +77,7 @@ export class KeyHash {
     }
     // The last word carries what is left, 0 or 1 units, and the length: no padding can be mistaken for a text.
     word = length << 16;
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: past the end is NaN, which | takes for 0; false and >= were killed
     if (paired < length) {
       word |= identifier.charCodeAt(paired);
       if ((word & 0xf800) === 0xd800) hasSurrogate = true;
