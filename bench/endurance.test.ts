@@ -14,12 +14,14 @@ function endurance(...flags: string[]): Promise<{ stdout: string; stderr: string
 }
 
 describe("endurance", () => {
-  test.runIf(process.env["CI"] === "true")("every promise holds through every fault", async () => {
-    const { stdout } = await endurance("--minutes", "0.25", "--every", "1.5", "--rate", "200");
-    for (const { name } of FAULTS) expect(stdout).toContain(`| ${name} |`);
-    expect(stdout).not.toContain("missed");
-    expect(stdout.match(/\| held \|/g)).toHaveLength(8);
-  });
+  if (process.env["CI"] === "true") {
+    test("every promise holds through every fault", async () => {
+      const { stdout } = await endurance("--minutes", "0.25", "--every", "1.5", "--rate", "200");
+      for (const { name } of FAULTS) expect(stdout).toContain(`| ${name} |`);
+      expect(stdout).not.toContain("missed");
+      expect(stdout.match(/\| held \|/g)).toHaveLength(8);
+    });
+  }
 
   test("a flag out of bounds ends it with a message and the usage", async () => {
     const ending = {

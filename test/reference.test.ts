@@ -11,7 +11,7 @@ import * as invariants from "../packages/sluice/src/sim/invariants.ts";
 import { type ModelRequest, ReferenceModel } from "../packages/sluice/src/sim/reference-model.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-const RUNS = process.env["CI"] === "true" ? 80 : 10;
+const RUNS = process.env["CI"] === "true" ? 80 : 5;
 const STEPS = 20_000;
 const seedGiven = process.env["SLUICE_SEED"];
 const seeds =

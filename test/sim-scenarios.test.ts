@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 const isDeep = process.env["CI"] === "true";
 const SEEDS = isDeep ? [1, 2, 3] : [1];
 /** A newcomer's run takes every fourth one. */
-const CHOSEN = SCENARIOS.filter((_scenario, at) => isDeep || at % 4 === 0);
+const CHOSEN = SCENARIOS.filter((_scenario, at) => isDeep || at === 4);
 
 describe("admitted ÷ limit, in every window", () => {
   for (const scenario of CHOSEN) {

@@ -45,7 +45,7 @@ for (const store of SQL_NAMES) {
 
 describe("stores", () => {
   const seed = Number(process.env["SLUICE_SEED"] ?? 20_260);
-  const count = isDeep ? 100_000 : 5_000;
+  const count = isDeep ? 100_000 : 2_000;
 
   /** How many cells one call speaks of, as in the layers. */
   const CELLS = 1_000;
