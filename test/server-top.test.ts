@@ -1,16 +1,16 @@
 /** `sluice top` against a running server: what it shows is what the server exports, and the terminal is left as it was. */
-import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { end, removeFolder, start, temporaryFolder } from "./rig/child-processes.ts";
 import { type Ran, runSluice } from "./rig/command-line.ts";
+import { debianBinary } from "./rig/debian-binary.ts";
 import { freePort } from "./rig/free-port.ts";
 import { poll } from "./rig/poll.ts";
 import { SluiceServer } from "./rig/sluice-server.ts";
 
 const COMMAND = fileURLToPath(new URL("../packages/server/bin/sluice.mjs", import.meta.url));
 /** Of Debian's essential packages. */
-const SCRIPT = "/usr/bin/script";
+const SCRIPT = debianBinary({ names: ["script"], package: "bsdutils" });
 
 let folder = "";
 let server: SluiceServer;
@@ -125,7 +125,7 @@ describe("sluice top --once", () => {
 const ENTERED = "\u001b[?1049h";
 const LEFT = "\u001b[?25h\u001b[?1049l";
 
-describe.skipIf(!existsSync(SCRIPT))("sluice top in a terminal", () => {
+describe("sluice top in a terminal", () => {
   /** In a terminal of its own; after it has ended, the terminal says how it stands. */
   function live(environment: Record<string, string>) {
     const line = `stty cols 80 rows 40; ${process.execPath} ${COMMAND} top --interval 100ms; echo "code $?"; stty -a`;

@@ -2,6 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { SeriesTable } from "../../packages/server/src/top/series.ts";
 import { end, start } from "./child-processes.ts";
 import { poll } from "./poll.ts";
 
@@ -131,6 +132,10 @@ export class SluiceServer extends SluiceProcess {
   async ready(): Promise<{ status: number; body: Record<string, unknown> }> {
     const response = await fetch(`${this.opsUrl}/ready`);
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  async metrics(): Promise<SeriesTable> {
+    return new SeriesTable(await (await fetch(`${this.opsUrl}/metrics`)).text());
   }
 
   /** Sends the signal, and waits for the end. */

@@ -13,7 +13,7 @@ import { SluiceServer } from "../../../test/rig/sluice-server.ts";
 import { TcpFaultProxy } from "../../../test/rig/tcp-fault-proxy.ts";
 import { Demand } from "./demand.ts";
 import { CALM, FAULTS, FaultTurns, type Stores } from "./faults.ts";
-import { Metrics, type Sample, sample } from "./samples.ts";
+import { type Sample, sample } from "./samples.ts";
 
 export interface EnduranceOptions {
   readonly minutes: number;
@@ -117,13 +117,13 @@ async function measure(server: SluiceServer, stores: Stores, options: EnduranceO
     SYSTEM,
   );
   await loop.open();
-  const before = await Metrics.of(server.opsUrl);
+  const before = await server.metrics();
   options.stop.addEventListener("abort", () => loop.stop());
 
   const samples: Sample[] = [];
   const beganMs = performance.now();
   const sampleOnce = async () => {
-    const one = await sample(server.opsUrl, server.child.pid!, (performance.now() - beganMs) / 60_000);
+    const one = await sample(server, (performance.now() - beganMs) / 60_000);
     samples.push(one);
     options.tell(lineOf(one, tally, demand, turns));
   };
@@ -135,8 +135,9 @@ async function measure(server: SluiceServer, stores: Stores, options: EnduranceO
   clearInterval(sampling);
   await turns.stop();
 
-  const after = await Metrics.of(server.opsUrl);
-  const risen = (name: string, labels?: string) => after.sum(name, labels) - before.sum(name, labels);
+  const after = await server.metrics();
+  const risen = (name: string, labels?: Readonly<Record<string, string>>) =>
+    (after.sum(name, labels) ?? 0) - (before.sum(name, labels) ?? 0);
   const { code } = await server.stop();
   return {
     load,
@@ -147,8 +148,8 @@ async function measure(server: SluiceServer, stores: Stores, options: EnduranceO
     falseDenials: demand.falseDenials,
     excess: demand.excess,
     counted: {
-      allowed: risen("sluice_decisions_total", 'outcome="allowed"'),
-      denied: risen("sluice_decisions_total", 'outcome="denied"'),
+      allowed: risen("sluice_decisions_total", { outcome: "allowed" }),
+      denied: risen("sluice_decisions_total", { outcome: "denied" }),
       degraded: risen("sluice_decisions_degraded_total"),
     },
     heard: { allowed: demand.allowed, denied: demand.denied },

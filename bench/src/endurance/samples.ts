@@ -1,5 +1,6 @@
 /** What the server is made of, looked at every few seconds: memory, file descriptors, processor; and whether it grows. */
 import { readdirSync } from "node:fs";
+import type { SluiceServer } from "../../../test/rig/sluice-server.ts";
 
 export interface Sample {
   readonly minute: number;
@@ -13,38 +14,17 @@ export interface Sample {
 
 const MIB = 2 ** 20;
 
-export class Metrics {
-  readonly #series: readonly (readonly [string, number])[];
-
-  private constructor(text: string) {
-    const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-    this.#series = lines.map((line) => {
-      const at = line.lastIndexOf(" ");
-      return [line.slice(0, at), Number(line.slice(at + 1))];
-    });
-  }
-
-  static async of(opsUrl: string): Promise<Metrics> {
-    return new Metrics(await (await fetch(`${opsUrl}/metrics`)).text());
-  }
-
-  /** All series of that name, added up. */
-  sum(name: string, labels = ""): number {
-    const isOf = (series: string) => series.startsWith(`${name}{`) && series.includes(labels);
-    return this.#series.reduce((total, [series, value]) => total + (isOf(series) ? value : 0), 0);
-  }
-}
-
-export async function sample(opsUrl: string, pid: number, minute: number): Promise<Sample> {
-  const metrics = await Metrics.of(opsUrl);
+export async function sample(server: SluiceServer, minute: number): Promise<Sample> {
+  const metrics = await server.metrics();
+  const of = (name: string) => metrics.sum(name) ?? 0;
   return {
     minute,
-    rssMib: metrics.sum("process_resident_memory_bytes") / MIB,
-    heapMib: metrics.sum("nodejs_heap_size_used_bytes") / MIB,
-    fds: readdirSync(`/proc/${pid}/fd`).length,
-    cells: metrics.sum("sluice_cells"),
-    dirtyCells: metrics.sum("sluice_origin_dirty_cells"),
-    cpuS: metrics.sum("process_cpu_seconds_total"),
+    rssMib: of("process_resident_memory_bytes") / MIB,
+    heapMib: of("nodejs_heap_size_used_bytes") / MIB,
+    fds: readdirSync(`/proc/${server.child.pid}/fd`).length,
+    cells: of("sluice_cells"),
+    dirtyCells: of("sluice_origin_dirty_cells"),
+    cpuS: of("process_cpu_seconds_total"),
   };
 }
 

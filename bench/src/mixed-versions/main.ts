@@ -81,14 +81,9 @@ async function start({ command }: Version, region = "near"): Promise<SluiceServe
 
 /** What the server itself has counted. */
 async function counted(server: SluiceServer): Promise<Answers> {
-  const text = await (await fetch(`${server.opsUrl}/metrics`)).text();
-  const answers = { allowed: 0, denied: 0 };
-  for (const [, outcome, count] of text.matchAll(
-    /^sluice_decisions_total\{.*outcome="(allowed|denied)".*\} (\d+)$/gm,
-  )) {
-    answers[outcome as keyof Answers] += Number(count);
-  }
-  return answers;
+  const metrics = await server.metrics();
+  const of = (outcome: keyof Answers) => metrics.sum("sluice_decisions_total", { outcome }) ?? 0;
+  return { allowed: of("allowed"), denied: of("denied") };
 }
 
 /** One by one: the new one is ready before the old one is told to stop, and clients go on asking both until it refuses them. */
