@@ -51,6 +51,7 @@ export function decideBatch(
   });
   engine.beginTick();
   if (!checked.every(({ fits }) => fits)) return refuseAll(engine, checked, noItems);
+  // Stryker disable next-line StringLiteral: what is neither to be read nor degraded proceeds
   const verdicts = checked.map((one, i) => engine.layers?.judge(one, reads[i] ?? null) ?? "proceed");
   if (verdicts.includes("read")) return verdicts.flatMap((verdict, i) => (verdict === "read" ? [i] : []));
   return count(engine, checked, (i) => verdicts[i] === "degraded", nowMs);
@@ -145,16 +146,16 @@ function count(
     if (beyond.size > 0) return refuseAll(engine, checked, beyond);
   }
   const slots = placeAll(engine, checked, nowMs);
-  const without = new Set(checked.flatMap(({ cost }, i) => (cost > 0 && slots[i] === NONE ? [i] : [])));
   const decisions = checked.map((one, i) => {
     const { limit, cost, effective, endMs, sequence, source } = one;
     const slot = cost > 0 ? slots[i]! : one.slot;
-    if (!without.has(i)) engine.tally.add(TALLY.allowed);
+    const isWithout = cost > 0 && slot === NONE;
+    if (!isWithout) engine.tally.add(TALLY.allowed);
     if (isDegraded(i)) engine.tally.add(TALLY.degraded);
-    const answer = without.has(i)
+    const answer = isWithout
       ? engine.unrecorded(limit, effective, endMs, source)
       : decision(true, limit, limit - effective, endMs, effective, "allowed", source, isDegraded(i));
-    const isCounted = cost > 0 && !without.has(i);
+    const isCounted = cost > 0 && slot !== NONE;
     // What the items of one cell rest on grows from one to the next, as if they came one after the other.
     // A peek holds no slot: another item may have taken the one it looked at.
     const isGone = cost === 0 && table.find(one.h0, one.h1, one.h2, one.key.durationMs) !== slot;
@@ -179,7 +180,7 @@ function holdSlots(engine: Engine, checked: readonly Checked[]): ReadonlySet<Slo
   for (const { slot, sequence, cost, key } of checked) {
     if (slot === NONE || cost === 0) continue;
     if (layers?.mustGiveUp === true && table.sequence(slot) > sequence) {
-      engine.giveUp(slot, key, sequence);
+      layers.giveUp(slot, key, sequence);
       givenUp.add(slot);
     }
     table.rotate(slot, sequence);

@@ -264,6 +264,40 @@ describe("eviction", () => {
     expect(new Eviction(table, 9, () => true).victim(NOW_MS, TICK, true), "and says so if there is none").toBe(NONE);
   });
 
+  test("a thorough search takes the best of a sample where there is one", () => {
+    const table = tableOf(Array.from({ length: 200 }, (_, i) => ({ own: i === 0 ? 9 : 1, lastUse: 0 })));
+    expect(new Eviction(table, 9, pinsNothing).victim(NOW_MS, TICK, true)).not.toBe(0);
+  });
+
+  test.each([0.02, 0.3, 0.9])(
+    "of what a sample looks at, it takes the best, and it ends with the eighth not used lately: %f are not",
+    (notLately) => {
+      const random = new SeededRandom(5);
+      // 200 slots: lately is less than 100 ticks ago.
+      const ages = () => (random.chance(notLately) ? 100 + random.below(3) : 97 + random.below(3));
+      for (let attempt = 0; attempt < 200; attempt++) {
+        const cells = Array.from({ length: 200 }, () => ({ own: random.below(3), lastUse: TICK - ages() }));
+        const pinned = new Set(Array.from({ length: 60 }, () => random.below(200)));
+        const looked: number[] = [];
+        const eviction = new Eviction(tableOf(cells), random.uint32(), (slot) => {
+          looked.push(slot);
+          return pinned.has(slot);
+        });
+        const victim = eviction.victim(NOW_MS, TICK);
+        const free = looked.filter((slot) => !pinned.has(slot));
+        const age = (slot: number) => TICK - cells[slot]!.lastUse;
+        const old = free.filter((slot) => age(slot) >= 100);
+        const best = [...(old.length > 0 ? old : free)].sort(
+          (a, b) => cells[a]!.own - cells[b]!.own || age(b) - age(a),
+        )[0];
+        expect(victim).toBe(best ?? NONE);
+        expect(old.length).toBeLessThanOrEqual(8);
+        if (old.length < 8) expect(looked).toHaveLength(64);
+        else expect(looked.at(-1)).toBe(old.at(-1));
+      }
+    },
+  );
+
   test("the seed decides whom a sample finds: another seed finds others, the same finds the same", () => {
     // Equals all: the first slot of each sample goes. Two seeds agree on one of 10,000 slots 10^-4 of the time.
     const table = tableOf(Array.from({ length: 10_000 }, () => ({})));

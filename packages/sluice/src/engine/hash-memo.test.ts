@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SeededRandom } from "../../../../test/seeded-random.ts";
 import { Engine } from "./engine.ts";
-import { HashMemo } from "./hash-memo.ts";
+import { HashMemo, HashMemory } from "./hash-memo.ts";
 import { KeyHash } from "./key-hash.ts";
 import type { Scope } from "./scope.ts";
 
@@ -111,10 +111,41 @@ describe("hash memo", () => {
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(1e6);
   });
 
+  test("an identifier is kept when it is met twice in a row with one scope and one hash", () => {
+    const met = (memory: HashMemory, scopeId: number, h: readonly [number, number, number]) => {
+      const [h0, h1, h2] = h;
+      memory.met(scopeId, "user_42", { h0, h1, h2 } as KeyHash);
+      return [memory.scopeId, memory.identifier, memory.h0, memory.h1, memory.h2];
+    };
+    for (const [scopeId, hash] of [
+      [8, [1, 2, 3]],
+      [7, [9, 2, 3]],
+      [7, [1, 9, 3]],
+      [7, [1, 2, 9]],
+    ] as const) {
+      const memory = new HashMemory();
+      expect(memory.identifier).toBe("");
+      expect(met(memory, 7, [1, 2, 3])).toEqual([7, "", 1, 2, 3]);
+      expect(met(memory, 7, [1, 2, 3])).toEqual([7, "user_42", 1, 2, 3]);
+      expect(met(memory, scopeId, hash), "another takes the place over").toEqual([scopeId, "", ...hash]);
+      expect(met(memory, scopeId, hash)).toEqual([scopeId, "user_42", ...hash]);
+    }
+  });
+
   test("an illegal identifier is refused every time, not only the first", () => {
     const engine = freshEngine();
     const scope = engine.scopes.create("acme", "api", "1m");
-    for (const id of ["\ud800", "ab\udc00", "", "x".repeat(513), "😀".repeat(513), `${"😀".repeat(400)}\ud800`]) {
+    for (const id of [
+      7 as never,
+      null as never,
+      { length: 3 } as never,
+      "\ud800",
+      "ab\udc00",
+      "",
+      "x".repeat(513),
+      "😀".repeat(513),
+      `${"😀".repeat(400)}\ud800`,
+    ]) {
       for (let attempt = 0; attempt < 3; attempt++) {
         expect(() => engine.locate(scope, id)).toThrow(expect.objectContaining({ code: "RL_IDENTIFIER_INVALID" }));
       }

@@ -6,6 +6,9 @@
  * is met twice in a row at its place, and as a copy: a caller's string may be a slice that keeps a whole request alive. It
  * remembers legal identifiers only, so a hit needs no further check.
  */
+import { detach } from "../core/part.ts";
+import type { KeyHash } from "./key-hash.ts";
+
 const SIZE = 256;
 
 /** What was hashed at one place. Mutable and reused. */
@@ -17,6 +20,16 @@ export class HashMemory {
   h0 = 0;
   h1 = 0;
   h2 = 0;
+
+  /** An identifier that is not remembered here was hashed. */
+  met(scopeId: number, identifier: string, { h0, h1, h2 }: KeyHash): void {
+    const isSecond = this.scopeId === scopeId && this.h0 === h0 && this.h1 === h1 && this.h2 === h2;
+    this.identifier = isSecond ? detach(identifier) : "";
+    this.scopeId = scopeId;
+    this.h0 = h0;
+    this.h1 = h1;
+    this.h2 = h2;
+  }
 }
 
 export class HashMemo {

@@ -124,4 +124,41 @@ describe("held clock", () => {
     expect(at(1_000_005)).toBe(1_000_005);
     expect([clock.held, clock.followed]).toEqual([0, 0]);
   });
+
+  test("who is told of a follow hears by how much, before the new time is given out", () => {
+    const { clock, at } = setUp(1_000_000);
+    const told: number[][] = [];
+    clock.onFollow = (backMs) => told.push([backMs, clock.lastMs]);
+    at(990_000);
+    expect(told).toEqual([[10_000, 1_000_000]]);
+  });
+
+  test("the monotonic clock is read when the wall clock has moved, or is held", () => {
+    const time = { wallMs: 1, monoMs: 100 };
+    let reads = 0;
+    const mono = () => {
+      reads++;
+      return time.monoMs;
+    };
+    const clock = new HeldClock({ wallMs: () => time.wallMs, monoMs: mono });
+    const at = (wallMs: number, monoMs: number) => {
+      Object.assign(time, { wallMs, monoMs });
+      clock.read();
+      return [clock.monoMs(), reads];
+    };
+    expect([clock.monoMs(), clock.monoMs(), reads], "before any reading of the wall clock").toEqual([100, 100, 1]);
+    expect(at(1, 100)).toEqual([100, 2]);
+    expect(at(1, 101), "the same millisecond").toEqual([100, 2]);
+    expect(at(2, 102)).toEqual([102, 3]);
+    expect(at(1, 103), "held").toEqual([103, 4]);
+    expect(at(1, 104), "still held").toEqual([104, 5]);
+    expect(at(2, 105), "caught up: nothing has moved").toEqual([104, 5]);
+    expect(at(3, 106)).toEqual([106, 6]);
+  });
+
+  test("a monotonic clock is read in the first millisecond of all", () => {
+    const clock = new HeldClock({ wallMs: () => 1, monoMs: () => 100 });
+    clock.read();
+    expect(clock.monoMs()).toBe(100);
+  });
 });

@@ -108,9 +108,8 @@ export class KeyHash {
 /** Absorbs a part after its length, two units a word, the last one alone. */
 function absorbText(state: HashState, text: string): void {
   absorbWord(state, text.length);
-  for (let i = 0; i < text.length; i += 2) {
-    absorbWord(state, text.charCodeAt(i) | (i + 1 < text.length ? text.charCodeAt(i + 1) << 16 : 0));
-  }
+  for (let i = 1; i < text.length; i += 2) absorbWord(state, text.charCodeAt(i - 1) | (text.charCodeAt(i) << 16));
+  if (text.length % 2 === 1) absorbWord(state, text.charCodeAt(text.length - 1));
 }
 
 function absorbWord(state: HashState, word: number): void {

@@ -1,58 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { gatedEngine } from "../../../../test/gated-engine.ts";
+import { MINUTE_MS } from "../../../../test/processes.ts";
 import type { Sequence } from "../core/brands.ts";
-import type { TraceEvent } from "../core/trace.ts";
-import { Engine, type WhenFull } from "./engine.ts";
-import type { ReadOutcome, Verdict } from "./gate.ts";
-import { encodeKey, keyOf } from "./key.ts";
-import { LayeredDecision } from "./layered-decision.ts";
-import { Ledger } from "./ledger.ts";
-
-const MINUTE_MS = 60_000;
-
-/** An engine behind a gate that says what it is told to. */
-function setUp(options: { cellsMax?: number; whenFull?: WhenFull; isGated?: boolean; isTraced?: boolean } = {}) {
-  const { cellsMax = 4, whenFull = "allow", isGated = true, isTraced = false } = options;
-  const time = new ManualTime();
-  const random = new SeededRandom(7);
-  const engine = new Engine({ clock: time.clock, random, cellsMax, whenFull });
-  const ledger = new Ledger(engine.table, random, { replays: true, publishes: true });
-  const told = { isSettled: false, verdict: "proceed" as Verdict, suffices: true };
-  const heard: unknown[] = [];
-  const gate = {
-    isSettled: () => told.isSettled,
-    verdict: () => told.verdict,
-    suffices: () => told.suffices,
-    accepted: (...args: unknown[]) => void heard.push(["accepted", ...args]),
-    denied: (...args: unknown[]) => void heard.push(["denied", ...args]),
-  };
-  const events: TraceEvent[] = [];
-  const onDenial = (...args: unknown[]) => void heard.push(["told", ...args]);
-  const trace = isTraced ? (event: TraceEvent) => void events.push(event) : null;
-  engine.attach(new LayeredDecision(engine, { ledger, gate: isGated ? gate : null, onDenial, trace }));
-  const scope = () => engine.scopes.find("default", "api", MINUTE_MS);
-  const decide = (cost = 1, limit = 10, read: ReadOutcome | null = null, identifier = "a") =>
-    engine.decide(scope(), identifier, limit, cost, read);
-  const sequence = () => Math.floor(time.wallMs / MINUTE_MS) as Sequence;
-  const slot = (identifier = "a") => {
-    const { h0, h1, h2 } = engine.locateKey(keyOf(scope(), identifier));
-    return engine.table.find(h0, h1, h2, scope().durationMs);
-  };
-  const read = (fields: Partial<ReadOutcome> = {}): ReadOutcome => ({
-    isOk: true,
-    beganMs: time.monoMs,
-    sequence: sequence(),
-    current: 0,
-    previous: 0,
-    ...fields,
-  });
-  return { time, engine, ledger, told, heard, events, decide, sequence, slot, read };
-}
+import { CellTable, NONE } from "./cell-table.ts";
+import { basisOf } from "./decision-event.ts";
+import { encodeKey } from "./key.ts";
 
 describe("a decision behind a gate", () => {
   test("is what the gate says of what fits: now, after a read, or degraded", () => {
-    const { engine, told, decide, slot } = setUp();
+    const { engine, told, decide, slot } = gatedEngine();
     expect(decide()).toMatchObject({ success: true, reason: "allowed", source: "local", degraded: false });
     told.verdict = "read";
     expect(decide()).toBeNull();
@@ -63,16 +19,58 @@ describe("a decision behind a gate", () => {
     expect([tally.read("allowed"), tally.read("degraded")]).toEqual([2, 1]);
   });
 
-  test("a key whose cells are settled does not wait, whatever a closer look would say", () => {
-    const { told, decide } = setUp({ isTraced: true });
+  test.each([true, false])(
+    "a key whose cells are settled does not wait, whatever a closer look would say; traced: %s",
+    (isTraced) => {
+      const { engine, told, heard, decide, slot } = gatedEngine({ isTraced });
+      decide();
+      Object.assign(told, { verdict: "read", isSettled: true });
+      heard.length = 0;
+      expect(decide(3)).toMatchObject({ success: true, current: 4 });
+      expect(heard).toEqual([["accepted", slot(), 6, 10, MINUTE_MS]]);
+      expect(decide(0)).toMatchObject({ success: true, current: 4 });
+      expect([heard.length, engine.tally.read("allowed")]).toEqual([1, 3]);
+      expect(decide(1, 10, null, "b")).toBeNull();
+    },
+  );
+
+  test("a key without a slot is entered in the ledger, though the gate calls everything settled", () => {
+    const { told, ledger, decide, slot } = gatedEngine();
+    told.isSettled = true;
     decide();
-    Object.assign(told, { verdict: "read", isSettled: true });
-    expect(decide()).toMatchObject({ success: true });
-    expect(decide(1, 10, null, "b")).toBeNull();
+    expect(ledger.name(slot())?.key.identifier).toBe("a");
+  });
+
+  test("what a read brought of another window does not count in this one", () => {
+    const { decide, read, sequence } = gatedEngine();
+    const old = read({ sequence: (sequence() - 1) as Sequence, current: 10, previous: 10 });
+    expect(decide(1, 10, old)).toMatchObject({ success: true, current: 1 });
+  });
+
+  test("a claim tries 64 slots, not all: most of the time the one of 10,000 that may go is not found", () => {
+    const { ledger, decide, slot } = gatedEngine({ cellsMax: 10_000 });
+    for (let i = 0; i < 10_000; i++) decide(1, 10, null, `old_${i}`);
+    ledger.markReplayed(slot("old_5000"));
+    expect(decide(1, 10, null, "new")).toMatchObject({ reason: "full" });
+    expect(slot("old_5000")).not.toBe(NONE);
+  });
+
+  test("the sweep orphans the cost of a far future alone: what is over matters no more", () => {
+    for (const [byMs, orphans] of [
+      [2 * MINUTE_MS, []],
+      [-2 * MINUTE_MS, [4]],
+    ] as const) {
+      const { time, engine, ledger, decide } = gatedEngine();
+      decide(4);
+      time.jumpWall(byMs);
+      expect(engine.sweepOnce(10, 10)).toBe(1);
+      expect([engine.table.size, engine.tally.read("expired")]).toEqual([0, 1]);
+      expect(ledger.orphans.map(({ total }) => total)).toEqual(orphans);
+    }
   });
 
   test("rests on a read of its window if that suffices, and is degraded by one that failed", () => {
-    const { told, decide, read, sequence } = setUp();
+    const { told, decide, read, sequence } = gatedEngine();
     told.verdict = "read";
     expect(decide(1, 10, read())).toMatchObject({ success: true, source: "origin", degraded: false });
     told.suffices = false;
@@ -84,21 +82,21 @@ describe("a decision behind a gate", () => {
   });
 
   test("a read that failed degrades no denial: counts only grow", () => {
-    const { engine, decide, read } = setUp();
+    const { engine, decide, read } = gatedEngine();
     decide(10);
     expect(decide(1, 10, read({ isOk: false }))).toMatchObject({ success: false, reason: "limit", degraded: false });
     expect(engine.tally.read("degraded")).toBe(0);
   });
 
   test("what a read brought counts for a key without a slot", () => {
-    const { told, decide, read } = setUp();
+    const { told, decide, read } = gatedEngine();
     told.verdict = "read";
     expect(decide(1, 10, read({ current: 10 }))).toMatchObject({ success: false, source: "origin" });
     expect(decide(0, 10, read({ current: 4, previous: 3 }))).toMatchObject({ success: true, current: 7 });
   });
 
   test("a full window is told to the gate and to whoever passes denials on, with slot, window, duration and limit", () => {
-    const { heard, decide, sequence, slot } = setUp();
+    const { heard, decide, sequence, slot } = gatedEngine();
     decide(10);
     heard.length = 0;
     decide(1);
@@ -109,7 +107,7 @@ describe("a decision behind a gate", () => {
   });
 
   test("neither a cost that never fits nor a key without a slot makes anything strict", () => {
-    const { heard, decide, read } = setUp();
+    const { heard, decide, read } = gatedEngine();
     decide(1);
     heard.length = 0;
     decide(11);
@@ -118,7 +116,7 @@ describe("a decision behind a gate", () => {
   });
 
   test("cost is told to the ledger and the gate, with what the limit has left; a peek is not, and takes no slot", () => {
-    const { engine, ledger, heard, decide, slot } = setUp();
+    const { engine, ledger, heard, decide, slot } = gatedEngine();
     decide(0);
     expect([heard, engine.table.size]).toEqual([[], 0]);
     decide(3);
@@ -129,13 +127,13 @@ describe("a decision behind a gate", () => {
   });
 
   test.each(["allow", "deny"] as const)("without a place for its record, whenFull %s decides, degraded", (whenFull) => {
-    const { engine, heard, events, decide } = setUp({ cellsMax: 1, whenFull, isTraced: true });
+    const { engine, ledger, heard, events, decide } = gatedEngine({ cellsMax: 1, whenFull, isTraced: true });
     decide(1);
     heard.length = 0;
     const answer = decide(2, 10, null, "b");
     expect(answer).toMatchObject({ success: whenFull === "allow", reason: "full", degraded: true });
     // The only slot is unreplayed: it stays.
-    expect([engine.table.size, heard]).toEqual([1, []]);
+    expect([engine.table.size, heard, ledger.name(NONE)]).toEqual([1, [], undefined]);
     expect(events.at(-1)).toMatchObject({ reason: "full", isCounted: false, writer: "", own: 0 });
     // A peek needs none.
     expect(decide(0, 10, null, "b")).toMatchObject({ success: true, reason: "allowed" });
@@ -146,7 +144,7 @@ describe("a decision behind a gate", () => {
       [true, ".1"],
       [false, ""],
     ] as const) {
-      const { time, engine, ledger, decide, slot, sequence } = setUp({ isGated });
+      const { time, engine, ledger, decide, slot, sequence } = gatedEngine({ isGated });
       decide(4);
       time.jumpWall(-MINUTE_MS);
       expect(decide(2)).toMatchObject({ success: true, current: 2 });
@@ -157,7 +155,7 @@ describe("a decision behind a gate", () => {
   });
 
   test("a slot of this window or an earlier one is not given up", () => {
-    const { time, ledger, decide, slot } = setUp();
+    const { time, ledger, decide, slot } = gatedEngine();
     decide(4);
     decide(1);
     time.pass(MINUTE_MS);
@@ -166,7 +164,7 @@ describe("a decision behind a gate", () => {
   });
 
   test("a history hears what every decision rests on, before its cost was counted", () => {
-    const { time, engine, ledger, events, decide, sequence, slot } = setUp({ isTraced: true });
+    const { time, engine, ledger, events, decide, sequence, slot } = gatedEngine({ isTraced: true });
     decide(4);
     engine.table.raiseOthers(slot(), sequence(), 2);
     engine.table.raiseForeign(slot(), sequence(), 3);
@@ -193,5 +191,9 @@ describe("a decision behind a gate", () => {
         effective: 11,
       },
     ]);
+  });
+
+  test("without a slot it rests on nothing, also in the first window of all", () => {
+    expect(basisOf(new CellTable(1), NONE, 0 as Sequence)).toEqual({ own: 0, others: 0, foreign: 0 });
   });
 });

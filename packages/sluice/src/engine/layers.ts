@@ -29,8 +29,8 @@ export interface Asked {
 
 export interface Layers {
   /**
-   * Whether a cost that fits may be added to this slot at once: its window is the slot's own, and nobody has a say in it. False
-   * where that takes a closer look, which `decide` has.
+   * Whether a request that fits may be decided at once, because nobody has a say in it. False where that takes a closer look,
+   * which `decide` has.
    */
   isReady(slot: Slot, sequence: Sequence): boolean;
   /** Decides what the engine has looked up. Null: the origin must be read first. */
@@ -41,6 +41,8 @@ export interface Layers {
   place(asked: Asked): Slot;
   /** Whether a slot of a later window must be given up rather than turned back. */
   readonly mustGiveUp: boolean;
+  /** Gives up what such a slot counted, and begins its key anew at `sequence`. */
+  giveUp(slot: Slot, key: Key, sequence: Sequence): void;
   /** A slot was claimed for this key. */
   claimed(slot: Slot, key: Key): void;
   /** Cost was added to a slot; `left` is what its limit still has room for. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import { SeededRandom } from "../../../../test/seeded-random.ts";
-import type { Sequence, Slot } from "../core/brands.ts";
+import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { CellTable } from "./cell-table.ts";
 import { encodeKey } from "./key.ts";
 import { Ledger } from "./ledger.ts";
@@ -237,5 +237,54 @@ describe("ledger", () => {
     expect([ledger.isUnseen(slot), ledger.unpublished.has(slot), ledger.isPinned(slot)]).toEqual([true, true, true]);
     ledger.markPublished(slot);
     expect([ledger.isUnseen(slot), ledger.unpublished.has(slot), ledger.isPinned(slot)]).toEqual([false, false, true]);
+  });
+
+  test("an incarnation is 64 bits in full, also of small numbers", () => {
+    const random = { uint32: () => 0xab };
+    expect(new Ledger(new CellTable(1), random, { replays: true, publishes: true }).incarnation).toBe(
+      "000000ab000000ab",
+    );
+  });
+
+  test("a new writer id is taken for what was counted in either window, once, and not for what was not", () => {
+    const MINUTE = MINUTE_MS as DurationMs;
+    for (const [own, ownBefore, isNew] of [
+      [0, 0, false],
+      [1, 0, true],
+      [0, 1, true],
+      [1, 1, true],
+    ] as const) {
+      const table = new CellTable(4);
+      const ledger = new Ledger(table, new SeededRandom(7), { replays: true, publishes: true });
+      const { key } = new LayeredEngine();
+      const claim = (h0: number) => {
+        const slot = table.claim(h0, 2, 3, MINUTE, 7 as Sequence);
+        ledger.claimed(slot, key("a"));
+        return slot;
+      };
+      const slot = claim(1);
+      table.accept(slot, 7 as Sequence, ownBefore, 10);
+      table.accept(slot, 8 as Sequence, own, 10);
+      table.raiseOthers(slot, 8 as Sequence, 5);
+      ledger.released(slot, false);
+      table.release(slot);
+      const writers = [claim(2), claim(3)].map((one) => ledger.name(one)?.writer);
+      const expected = isNew ? `${ledger.incarnation}.1` : ledger.incarnation;
+      expect(writers).toEqual([expected, expected]);
+    }
+  });
+
+  test("a slot that was measured is so until it is released, whatever else is marked", () => {
+    const world = new LayeredEngine();
+    world.accept("a");
+    const { ledger } = world;
+    const slot = world.slot();
+    expect(ledger.isMeasured(slot)).toBe(false);
+    ledger.markMeasured(slot);
+    ledger.markReplayed(slot);
+    ledger.markPublished(slot);
+    expect([ledger.isMeasured(slot), ledger.isPinned(slot)]).toEqual([true, false]);
+    ledger.released(slot, true);
+    expect(ledger.isMeasured(slot)).toBe(false);
   });
 });

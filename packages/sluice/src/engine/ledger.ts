@@ -127,6 +127,17 @@ export class Ledger {
     this.#names[slot] = undefined;
   }
 
+  /**
+   * Gives up what a slot of a later window counted, after a clock that was followed back, and begins its key anew at
+   * `sequence`. Where the origin knows the count under the slot's writer id it cannot be turned back: it must not be
+   * counted from zero again under that id.
+   */
+  giveUp(slot: Slot, key: Key, sequence: Sequence): void {
+    this.released(slot, false);
+    this.#table.restart(slot, sequence);
+    this.claimed(slot, key);
+  }
+
   /** Cost was added to the slot. */
   accepted(slot: Slot): void {
     if ((this.#marks[slot]! & this.#marksAll) === this.#marksAll) return;
@@ -192,8 +203,9 @@ export class Ledger {
 
   /** Forgets orphans whose cells have expired. */
   dropOrphans(wallMs: number): void {
-    const live = this.orphans.filter(({ expiresAtMs }) => expiresAtMs > wallMs);
-    if (live.length < this.orphans.length) this.orphans.splice(0, this.orphans.length, ...live);
+    let live = 0;
+    for (const orphan of this.orphans) if (orphan.expiresAtMs > wallMs) this.orphans[live++] = orphan;
+    this.orphans.length = live;
   }
 
   #orphan(slot: Slot, sequence: Sequence): void {
@@ -206,6 +218,6 @@ export class Ledger {
       const expiresAtMs = cellExpiryMs(at, name.key.durationMs);
       this.orphans.push({ key: name.text, sequence: at, writer: name.writer, total, unconfirmed, expiresAtMs });
     }
-    if (this.orphans.length > ORPHANS_MAX) this.orphans.splice(0, this.orphans.length - ORPHANS_MAX);
+    this.orphans.splice(0, this.orphans.length - ORPHANS_MAX);
   }
 }

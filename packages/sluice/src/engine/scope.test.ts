@@ -191,6 +191,8 @@ describe("scope", () => {
   test.each([
     ["a bad workspace", "\ud800cme", "api", "1m", "RL_WORKSPACE_INVALID"],
     ["a bad namespace", "acme", "ap\ud800", "1m", "RL_NAMESPACE_INVALID"],
+    ["a workspace that is no text", 7, "api", "1m", "RL_WORKSPACE_INVALID"],
+    ["a namespace that is no text", "acme", 7, "1m", "RL_NAMESPACE_INVALID"],
     ["a bad duration", "acme", "api", "1x", "RL_DURATION_INVALID"],
   ])("after %s the place still answers for the one before and for the next", (_, workspace, namespace, given, code) => {
     const scopes = new Scopes(hash);

@@ -71,7 +71,7 @@ export class CellMerge {
       if (slot === NONE) return true;
       this.#ledger.claimed(slot, key);
     } else if (isOfNow && table.sequence(slot) > sequence) {
-      engine.giveUp(slot, key, sequence);
+      this.#ledger.giveUp(slot, key, sequence);
     }
     if (isOfNow) table.rotate(slot, sequence);
     const before = (sequence - 1) as Sequence;

@@ -1,0 +1,66 @@
+/** An engine behind a gate that says what it is told to, on time by hand: for the tests of decisions with layers. */
+import type { Sequence, Slot } from "../packages/sluice/src/core/brands.ts";
+import type { TraceEvent } from "../packages/sluice/src/core/trace.ts";
+import { type BatchItem, decideBatch } from "../packages/sluice/src/engine/batch.ts";
+import { Engine, type WhenFull } from "../packages/sluice/src/engine/engine.ts";
+import type { ReadOutcome, Verdict } from "../packages/sluice/src/engine/gate.ts";
+import { keyOf } from "../packages/sluice/src/engine/key.ts";
+import { LayeredDecision } from "../packages/sluice/src/engine/layered-decision.ts";
+import { Ledger } from "../packages/sluice/src/engine/ledger.ts";
+import { ManualTime } from "./manual-time.ts";
+import { MINUTE_MS } from "./processes.ts";
+import { SeededRandom } from "./seeded-random.ts";
+
+export interface GatedOptions {
+  readonly cellsMax?: number;
+  readonly whenFull?: WhenFull;
+  readonly isGated?: boolean;
+  readonly isTraced?: boolean;
+}
+
+export function gatedEngine(options: GatedOptions = {}) {
+  const { cellsMax = 4, whenFull = "allow", isGated = true, isTraced = false } = options;
+  const time = new ManualTime();
+  const random = new SeededRandom(7);
+  const engine = new Engine({ clock: time.clock, random, cellsMax, whenFull });
+  const ledger = new Ledger(engine.table, random, { replays: true, publishes: true });
+  const told = { isSettled: false, verdict: "proceed" as Verdict, suffices: true };
+  /** What the gate and the listener for denials were told. */
+  const heard: unknown[] = [];
+  const gate = {
+    isSettled: () => told.isSettled,
+    verdict: () => told.verdict,
+    suffices: () => told.suffices,
+    accepted: (...args: unknown[]) => void heard.push(["accepted", ...args]),
+    denied: (...args: unknown[]) => void heard.push(["denied", ...args]),
+  };
+  const events: TraceEvent[] = [];
+  const onDenial = (...args: unknown[]) => void heard.push(["told", ...args]);
+  const trace = isTraced ? (event: TraceEvent) => void events.push(event) : null;
+  engine.attach(new LayeredDecision(engine, { ledger, gate: isGated ? gate : null, onDenial, trace }));
+  const scope = () => engine.scopes.find("default", "api", MINUTE_MS);
+  const decide = (cost = 1, limit = 10, read: ReadOutcome | null = null, identifier = "a") =>
+    engine.decide(scope(), identifier, limit, cost, read);
+  /** An item of a batch, with a limit of 10. */
+  const item = (identifier: string, cost = 1): BatchItem => {
+    const key = keyOf(scope(), identifier);
+    const { h0, h1, h2 } = engine.locateKey(key);
+    return { key, h0, h1, h2, limit: 10, cost };
+  };
+  const decideMany = (items: readonly BatchItem[], reads: readonly (ReadOutcome | null)[] = []) =>
+    decideBatch(engine, items, reads);
+  const sequence = () => Math.floor(time.wallMs / MINUTE_MS) as Sequence;
+  const slot = (identifier = "a"): Slot => {
+    const { h0, h1, h2 } = engine.locateKey(keyOf(scope(), identifier));
+    return engine.table.find(h0, h1, h2, scope().durationMs);
+  };
+  const read = (fields: Partial<ReadOutcome> = {}): ReadOutcome => ({
+    isOk: true,
+    beganMs: time.monoMs,
+    sequence: sequence(),
+    current: 0,
+    previous: 0,
+    ...fields,
+  });
+  return { time, engine, ledger, told, heard, events, decide, item, decideMany, sequence, slot, read };
+}
