@@ -40,6 +40,25 @@ describe("guarantees.md", () => {
     expect(readFileSync(new URL(path, root), "utf8")).toContain(`const ${name} = ${value};`);
   });
 
+  test("its sums come to what it says", () => {
+    const sums = [...page.matchAll(/`(?:\w+ = )?([\d.,]+(?: [+·/] [\d.,]+)+) = ([\d.,]+)(?: s)?`/g)];
+    expect(sums.length).toBeGreaterThanOrEqual(9);
+    for (const [text, sum = "", result = ""] of sums) {
+      const terms = sum.replaceAll(",", "").split(" + ");
+      const product = (term: string) =>
+        term.split(" · ").reduce((total, factor) => {
+          const [over, under = "1"] = factor.split(" / ");
+          return (total * Number(over)) / Number(under);
+        }, 1);
+      const total = terms.reduce((before, term) => before + product(term), 0);
+      const digits = result.split(".")[1]?.length ?? 0;
+      // Rounded to the digits that it is given with.
+      expect(Math.abs(total - Number(result.replaceAll(",", ""))), text).toBeLessThanOrEqual(
+        0.5 * 10 ** -digits + 1e-9,
+      );
+    }
+  });
+
   test("every check it names exists", () => {
     const named = checksIn(page);
     expect(named.length).toBeGreaterThan(40);

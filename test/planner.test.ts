@@ -250,6 +250,15 @@ describe("sluice simulate", () => {
     expect(report).toMatchObject({ partial: true, problem: null, convergenceMs: null });
     expect(report.windows[0].asked).toBeGreaterThan(0);
   });
+
+  test("an attack that is ended in its first mode says that the other was not tried", async () => {
+    const { child, ended } = start(["simulate", "--attack", "even-spread", "--limit", "10000", "--windows", "100"]);
+    child.stderr?.once("data", () => child.kill("SIGINT"));
+    const { code, out, err } = await ended;
+    expect(code).toBe(130);
+    expect(err).toContain("ended before mode counters was tried: this is mode denials alone\n");
+    expect(out).toContain("PARTIAL");
+  });
 });
 
 describe("bad input", () => {
@@ -261,6 +270,11 @@ describe("bad input", () => {
     "twice.yaml": "limit: 1\nlimit: 2\n",
     "alias.yaml": "a: &a [x]\nlimit: *a\n",
     "value.yaml": "limit: {a: 1}\n",
+    "nan.yaml": "limit: .nan\n",
+    "infinite.yaml": "load: .inf\n",
+    "nothing.yaml": "faults: null\n",
+    "list-key.yaml": "? [a, b]\n: 5\n",
+    "tag.yaml": "limit: !!js/function x\n",
     "huge.yaml": `# ${"x".repeat(70_000)}\nlimit: 5\n`,
   };
   beforeAll(() => {
@@ -276,8 +290,12 @@ describe("bad input", () => {
     { args: "--regions 101", says: '--regions must be an integer from 1 to 100; got "101"' },
     { args: "--regions 2.5", says: '--regions must be an integer from 1 to 100; got "2.5"' },
     { args: "--processes -1", says: '--processes must be an integer from 1 to 100; got "-1"' },
-    { args: "--duration 5parsecs", says: '--duration must be from 1s to 30d; got "5parsecs"', hint: '"10s", "5m"' },
-    { args: "--duration 999", says: '--duration must be from 1s to 30d; got "999"' },
+    {
+      args: "--duration 5parsecs",
+      says: '--duration must be whole milliseconds from 1s to 30d; got "5parsecs"',
+      hint: '"10s", "5m"',
+    },
+    { args: "--duration 999", says: '--duration must be whole milliseconds from 1s to 30d; got "999"' },
     { args: "--load NaN", says: '--load must be a number from 0.01 to 100; got "NaN"' },
     { args: "--load Infinity", says: '--load must be a number from 0.01 to 100; got "Infinity"' },
     {
@@ -316,7 +334,17 @@ describe("bad input", () => {
       says: "--html must be a file that can be written",
       hint: "a folder that exists",
     },
-    { args: "--html {}", says: "--html must be a file that can be written" },
+    { args: "--html {}", says: "--html must be a file that can be written", hint: "a folder that exists" },
+    { args: "--html {}/huge.yaml/plan.html", says: 'huge.yaml/plan.html" (ENOTDIR)' },
+    { args: `--html {}/${"a".repeat(300)}.html`, says: "(ENAMETOOLONG)" },
+    {
+      args: "--html /proc/plan.html",
+      says: '--html must be a file that can be written; got "/proc/plan.html" (ENOENT)',
+    },
+    { args: "--duration 1500.5", says: '--duration must be whole milliseconds from 1s to 30d; got "1500.5"' },
+    { args: "--regions", says: "--regions must be an integer from 1 to 100; got nothing" },
+    { args: "--global-min", says: "--global-min must be from 1s to 30d; got nothing" },
+    { args: "--global-rtt", says: "--global-rtt must be from 0ms to 2s; got nothing" },
     { args: "--file {}/none.yaml", says: "--file must be a file that can be read", hint: "YAML" },
     { args: "--file {}", says: "--file must be a file that can be read" },
     { args: "--file {}/misspelt.yaml", says: 'has a key that is not known: "limt"', hint: "did you mean limit?" },
@@ -326,6 +354,12 @@ describe("bad input", () => {
     { args: "--file {}/twice.yaml", says: "twice.yaml is not YAML: Map keys must be unique" },
     { args: "--file {}/alias.yaml", says: "alias.yaml" },
     { args: "--file {}/value.yaml", says: 'value.yaml must be an integer from 1 to 10000000; got {"a":1}' },
+    { args: "--file {}/value.yaml --limit 100", says: 'value.yaml must be an integer from 1 to 10000000; got {"a":1}' },
+    { args: "--file {}/nan.yaml", says: "limit in {}/nan.yaml must be an integer from 1 to 10000000; got NaN" },
+    { args: "--file {}/infinite.yaml", says: "must be a number from 0.01 to 100; got Infinity" },
+    { args: "--file {}/nothing.yaml", says: "got null", hint: "single faults are" },
+    { args: "--file {}/list-key.yaml", says: "list-key.yaml is not YAML: With stringKeys, all keys must be strings" },
+    { args: "--file {}/tag.yaml", says: "tag.yaml is not YAML: Unresolved tag" },
     { args: "--file {}/huge.yaml", says: "--file must be a file of at most 65536 bytes" },
   ])("simulate $args: says what is wrong, ends with 2 and prints no result", async ({ args, says, hint = "" }) => {
     const { code, out, err } = await sluice("simulate", ...args.replaceAll("{}", folder).split(" "));

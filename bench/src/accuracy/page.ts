@@ -44,7 +44,7 @@ ${markdownTable(header, rows)}
 - A window never admits more than its limit: that is exact.
 - Any D milliseconds never admit more than twice the limit. The boundary attack comes closest: the whole limit at the end of a
   window, and then what each moment of the next one has room for.
-- Against even traffic, at chance or in a beat, the estimate is within a few percent of the log.
+- Against even traffic, at chance or in a beat, the estimate is within a few percent of the log on average; a single moment may be far off.
 - "Never denied by mistake" speaks of this estimate, made by a perfect global counter: not of a log, which no limiter of bounded
   memory has. Where the last window was used early, the estimate is above the log, and the column _denied_ says how often that mattered.
 

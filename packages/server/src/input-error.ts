@@ -28,6 +28,7 @@ export interface Misfit {
 /** A value as a short text on one line: whatever a file may hold. */
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
-  const text = typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? typeof value);
+  const isPlain = typeof value === "bigint" || typeof value === "number";
+  const text = isPlain ? String(value) : (JSON.stringify(value) ?? typeof value);
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}… (${text.length} characters)` : text;
 }

@@ -116,10 +116,10 @@ function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
-/** A flag says in its help, in brackets, what its value must be. */
+/** A flag says at the end of its help, in brackets, what its value must be. */
 function missingValue(message: string, command: Command): InputError {
   const flag = /--[a-z-]+/.exec(message)?.[0] ?? "the flag";
   const help = command.options.find(({ long }) => long === flag)?.description ?? "";
-  const rule = / \((.+?)(, needed)?(; default .*)?\)$/.exec(help)?.[1] ?? "followed by a value";
+  const rule = /^.* \((.+?)(, needed)?(; default .*)?\)$/.exec(help)?.[1] ?? "followed by a value";
   return InputError.of({ field: flag, rule, value: undefined, hint: `write ${flag} VALUE` });
 }

@@ -1,7 +1,7 @@
 /** `sluice simulate`: rehearses a plan in the simulator and reports what would happen. */
-import { accessSync, constants, statSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
+import { Failure } from "../failure.ts";
 import { InputError, shown } from "../input-error.ts";
 import { FIELDS } from "../plan/fields.ts";
 import { Pace } from "../plan/pace.ts";
@@ -82,8 +82,12 @@ async function simulate(plans: readonly Plan[], { isJson, html }: Output, consol
   pace.done();
   console.out(isJson ? jsonReport(outcomes) : textOf(outcomes));
   if (html !== undefined) {
-    writeFileSync(html, htmlReport(outcomes));
+    writePage(html, htmlReport(outcomes));
     console.notice(`wrote ${html}`);
+  }
+  if (outcomes.length < plans.length) {
+    const [shownMode, ...left] = plans.map(({ mode }) => mode);
+    console.notice(`ended before mode ${left.join(", ")} was tried: this is mode ${shownMode} alone`);
   }
   if (stoppedWith !== undefined) return stoppedWith;
   return outcomes.some(({ problem }) => problem !== undefined) ? 1 : 0;
@@ -96,16 +100,29 @@ function textOf(outcomes: readonly Outcome[]): string {
 
 /** Before the run, not after it: a minute's work must not end at a closed door. */
 function checkWritable(path: string): void {
-  const refuse = (why: string): never => {
+  const isNew = !existsSync(path);
+  try {
+    closeSync(openSync(path, "a"));
+    if (isNew) rmSync(path);
+  } catch (error) {
     throw new InputError(
-      `--html must be a file that can be written; got ${shown(path)} (${why})`,
+      `--html must be a file that can be written; got ${shown(path)} (${codeOf(error)})`,
       "name a file in a folder that exists",
     );
-  };
-  try {
-    accessSync(dirname(path), constants.W_OK);
-  } catch (error) {
-    refuse((error as NodeJS.ErrnoException).code ?? "no access");
   }
-  if (path === "" || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) refuse("a folder");
+}
+
+function writePage(path: string, page: string): void {
+  try {
+    writeFileSync(path, page);
+  } catch (error) {
+    throw new Failure(
+      `the page could not be written to ${shown(path)} (${codeOf(error)})`,
+      "the report is printed above",
+    );
+  }
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "no access";
 }

@@ -39,7 +39,7 @@ export function readFaults(value: unknown): FaultPlan | undefined {
 
 /** The first word that is not known, with the one that was probably meant. */
 export function faultHint(value: unknown): string {
-  const words = Array.isArray(value) ? value.map(String) : String(value).split(",");
+  const words = Array.isArray(value) ? value.map(String) : typeof value === "string" ? value.split(",") : [];
   const unknown = words.map((word) => word.trim()).find((word) => !FAULT_WORDS.includes(word));
   const near = unknown === undefined ? undefined : nearest(unknown, FAULT_WORDS);
   if (near !== undefined) return `did you mean ${near}?`;

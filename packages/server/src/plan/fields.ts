@@ -8,7 +8,7 @@ import { shown } from "../input-error.ts";
 import { FAULT_GROUP_NAMES, faultHint, readFaults } from "./fault-plan.ts";
 import { nearest } from "./nearest.ts";
 import type { Attack, Mode, Plan, PlanName, Shape } from "./plan.ts";
-import { integerWithin, numberWithin, oneOf, type Reading, spanWithin } from "./readings.ts";
+import { integerWithin, numberWithin, oneOf, type Reading, spanWithin, wholeSpanWithin } from "./readings.ts";
 
 export interface Field<Name extends PlanName = PlanName> {
   readonly name: Name;
@@ -88,11 +88,8 @@ export const FIELDS: readonly Field[] = [
   field("duration", {
     value: "<time>",
     help: "the length of a window",
-    rule: "from 1s to 30d",
-    read: (value) => {
-      const ms = spanWithin(1_000, 30 * DAY_MS)(value);
-      return Number.isInteger(ms) ? ms : undefined;
-    },
+    rule: "whole milliseconds from 1s to 30d",
+    read: wholeSpanWithin(1_000, 30 * DAY_MS),
     initialText: "1m",
     hint: always('milliseconds, or a number with a unit: "10s", "5m", "1h", "1d"'),
   }),

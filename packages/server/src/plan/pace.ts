@@ -1,8 +1,8 @@
 /**
  * How a run is going, in real time: lets the event loop turn, tells progress, and says early if it will take long.
  *
- * The rate is measured on the run itself, on its first fraction of a second: a plan's cost an event depends on its
- * processes and its limit. Time and output are passed in.
+ * The rate is measured on the run itself, from its first request on: a plan's cost an event depends on its processes and its
+ * limit, and may rise on the way. Time and output are passed in.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { whole } from "../figures.ts";
@@ -44,7 +44,7 @@ export class Pace {
   /** Where the measuring began: real time, world time and events. */
   #from: Mark;
   #toldMs: number;
-  #isMeasured = false;
+  #hasWarned = false;
   /** World time and events of the runs that are over. */
   #beforeMs = 0;
   #eventsBefore = 0;
@@ -54,7 +54,7 @@ export class Pace {
   constructor(options: PaceOptions) {
     this.#options = options;
     const realMs = options.nowMs();
-    this.#from = { realMs, worldMs: 0, events: 0 };
+    this.#from = { realMs, worldMs: options.leadMs, events: 0 };
     this.#toldMs = realMs;
   }
 
@@ -72,10 +72,10 @@ export class Pace {
     this.#events = events;
     await turn();
     const nowMs = this.#options.nowMs();
-    if (this.#beforeMs === 0 && runMs < this.#options.leadMs) {
-      this.#from = { realMs: nowMs, worldMs: runMs, events };
-    } else if (!this.#isMeasured && nowMs - this.#from.realMs >= MEASURE_MS && this.#isTelling(nowMs)) {
-      this.#isMeasured = true;
+    if (this.#beforeMs === 0 && runMs <= this.#options.leadMs) {
+      // What is left of the lead is not work done: the next breath may come far behind its end.
+      this.#from = { realMs: nowMs, worldMs: this.#options.leadMs, events };
+    } else if (!this.#hasWarned && nowMs - this.#from.realMs >= MEASURE_MS && this.#isTelling(nowMs)) {
       this.#warn(nowMs);
     }
     const everyMs = this.#options.isTerminal ? TELL_EVERY_MS.terminal : TELL_EVERY_MS.lines;
@@ -94,6 +94,7 @@ export class Pace {
     const part = this.#part();
     const wholeMs = (nowMs - this.#from.realMs) / part;
     if (wholeMs <= LONG_MS) return;
+    this.#hasWarned = true;
     const events = Math.round((this.#eventsBefore + this.#events - this.#from.events) / part);
     const perSecond = Math.round(events / (wholeMs / 1_000));
     this.#options.notice(

@@ -40,13 +40,19 @@ function givenOf(name: PlanName, { flags, file }: Given): unknown {
   return flags.has(name) ? flags.get(name) : file?.values.get(name);
 }
 
+/** A value in the file must be right though a flag wins over it: the next run may be without that flag. */
 function readField(field: Field, given: Given): Plan[PlanName] {
   const { name, rule, read, initial, hint } = field;
-  if (!isGiven(name, given)) return initial;
-  const value = givenOf(name, given);
-  const known = read(value);
-  if (known !== undefined) return known;
-  throw InputError.of({ field: placeOf(name, given), rule, value, hint: hint(value) });
+  const { file, flags } = given;
+  const readFrom = (values: ReadonlyMap<string, unknown>, place: string, otherwise: Plan[PlanName]) => {
+    if (!values.has(name)) return otherwise;
+    const value = values.get(name);
+    const known = read(value);
+    if (known === undefined) throw InputError.of({ field: place, rule, value, hint: hint(value) });
+    return known;
+  };
+  const inFile = file === undefined ? initial : readFrom(file.values, `${name} in ${file.path}`, initial);
+  return readFrom(flags, `--${name}`, inFile);
 }
 
 function attackOf(plan: Plan, given: Given): Plan {

@@ -1,8 +1,8 @@
 /**
  * Reads the history of a plan's world, and keeps what a report needs: window by window, over time, and how views agreed.
  *
- * It counts for itself, apart from the checker: the true total of every window, and against it each denial (also those of
- * the denial channel, which the checker lets pass by design) and each allow (also degraded ones, which E leaves out).
+ * It counts for itself what the checker leaves out: the true total of every window, and against it each denial (also those of
+ * the denial channel, which the checker lets pass by design) and each degraded allow (which E says nothing of).
  */
 import type { HistoryLine } from "sluice/sim";
 import { ConvergenceMeter } from "./convergence-meter.ts";
@@ -25,8 +25,7 @@ export interface WindowFigures {
 export class Recorder {
   readonly timeline: Timeline;
   readonly convergence: ConvergenceMeter;
-  /** How far any allow went over the limit in truth; degraded ones apart. */
-  excess = 0;
+  /** How far any degraded allow went over the limit in truth. */
   excessDegraded = 0;
   answered = 0;
   waited = 0;
@@ -85,9 +84,7 @@ export class Recorder {
     const count = used + event.cost;
     this.timeline.saw(count);
     this.convergence.accepted(atMs, event.sequence, window.admitted);
-    const excess = count - this.#limit;
-    if (event.degraded) this.excessDegraded = Math.max(this.excessDegraded, excess);
-    else this.excess = Math.max(this.excess, excess);
+    if (event.degraded) this.excessDegraded = Math.max(this.excessDegraded, count - this.#limit);
   }
 
   /** What the window before contributes, by the clock of the process that decides. */
