@@ -38,4 +38,24 @@ describe("a large backlog", () => {
     expect(replay.unconfirmed()).toBe(0);
     expect([await sum("user_0"), await sum("user_39999")]).toEqual([1, 1]);
   });
+
+  test("while slots are left to heal after a loss, cost may be waiting", async () => {
+    // 32,768 are healed when the loss is seen, and as many before the flush after it.
+    const { world, time, replay, origin } = replaying(100_000, 70_000);
+    for (let i = 0; i < 70_000; i++) {
+      world.accept(`user_${i}`, 1);
+      world.engine.table.raiseFreshUntil(world.slot(`user_${i}`), world.previous, Number.MAX_SAFE_INTEGER);
+    }
+    await replay.flushOnce();
+    await replay.flushOnce();
+    await origin.lose();
+    await replay.flushOnce();
+    const waitedMs: number[] = [];
+    for (let flush = 0; flush < 3; flush++) {
+      time.pass(50);
+      await replay.flushOnce();
+      waitedMs.push(replay.unconfirmedForMs);
+    }
+    expect(waitedMs).toEqual([50, 0, 0]);
+  });
 });

@@ -189,6 +189,31 @@ describe("replay", () => {
     expect(new Set(origin.cellsRaised().map(({ writer }) => writer)).size).toBe(2);
   });
 
+  test("orphans are sent though no key is left, and again if the origin could not tell about them", async () => {
+    const { world, accept, origin, replay, sum } = replaying();
+    accept("a", 4);
+    world.engine.release(world.slot(), false);
+    expect(world.engine.table.size).toBe(0);
+    const raise = origin.raise.bind(origin);
+    origin.raise = async (raises) => [{ sum: Number.NaN, component: Number.NaN }, ...(await raise(raises)).slice(1)];
+    await replay.flushOnce();
+    expect(replay.unconfirmed()).toBe(4);
+    origin.raise = raise;
+    await replay.flushOnce();
+    expect([await sum(), replay.unconfirmed()]).toEqual([4, 0]);
+  });
+
+  test("orphans take their part of the budget", async () => {
+    const { world, accept, replay, raised } = replaying(3);
+    for (const identifier of ["a", "b"]) {
+      accept(identifier, 4);
+      world.engine.release(world.slot(identifier), false);
+    }
+    for (const identifier of ["c", "d", "e"]) accept(identifier, 1);
+    await replay.flushOnce(3);
+    expect(raised()).toEqual(["a4", "b4", "c1"]);
+  });
+
   test("an orphan that expires while its flush is under way takes no other one with it", async () => {
     // Seen: the answer looked for the orphan in the list, did not find it, and removed the last one instead.
     const { world, accept, time, origin, replay } = replaying(1);
@@ -283,11 +308,55 @@ describe("replay", () => {
     }
     await replay.flushHurriedOnce();
     expect(raised()).toHaveLength(3);
+    const calls = origin.raises.length;
     replay.hurried.add(world.slot("a"));
     await replay.flushHurriedOnce();
-    expect(raised()).toHaveLength(3);
+    expect([raised().length, origin.raises.length], "not even the heartbeat").toEqual([3, calls]);
     await replay.flushOnce();
     expect(replay.unconfirmed()).toBe(0);
+  });
+
+  test("cells that hurried alone, with room for more, do not make the others confirmed", async () => {
+    const { world, time, accept, replay } = replaying();
+    for (const identifier of ["a", "b"]) accept(identifier);
+    replay.hurried.add(world.slot("b"));
+    time.pass(50);
+    await replay.flushHurriedOnce();
+    expect([replay.unconfirmedForMs, replay.unconfirmed()]).toEqual([50, 1]);
+  });
+
+  test("what a read has confirmed meanwhile is not sent, and waits no more", async () => {
+    const { world, accept, replay, raised } = replaying();
+    accept("a", 4);
+    accept("b", 2);
+    const slot = world.slot("a");
+    world.engine.table.raiseReplayed(slot, world.sequence, 4);
+    await replay.flushOnce();
+    expect(raised()).toEqual(["b2"]);
+    expect([world.ledger.isPinned(slot), world.ledger.unreplayed.size]).toEqual([false, 0]);
+  });
+
+  test("a cell without cost of its own is not sent along with the window before", async () => {
+    const { world, time, accept, replay, raised } = replaying();
+    accept("a", 4);
+    time.pass(MINUTE_MS);
+    world.engine.table.rotate(world.slot("a"), world.sequence);
+    await replay.flushOnce();
+    expect(raised()).toEqual(["a4"]);
+  });
+
+  test("a cell is sent up to its last millisecond", async () => {
+    for (const [passedMs, sent] of [
+      [2 * MINUTE_MS - 1, ["a4"]],
+      [2 * MINUTE_MS, []],
+    ] as const) {
+      const { time, accept, replay, raised } = replaying();
+      accept("a", 4);
+      time.pass(passedMs);
+      expect(replay.unconfirmed()).toBe(sent.length * 4);
+      await replay.flushOnce();
+      expect(raised()).toEqual(sent);
+    }
   });
 
   test("how long cost may have waited is counted from the last flush that sent all there was", async () => {
