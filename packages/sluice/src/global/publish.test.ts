@@ -207,6 +207,19 @@ describe("publish", () => {
     expect([sent().length, table.published(slot, world.sequence)]).toEqual([3, 0]);
   });
 
+  test("a window that waits below the floor stays due when the next has begun, and goes out once another region has a count", async () => {
+    const { world, time, table, publish, sent } = setUp();
+    world.accept("a", 3);
+    time.pass(MINUTE_MS);
+    const slot = world.slot();
+    table.rotate(slot, world.sequence);
+    await publish.publishOnce(0.5);
+    expect(sent()).toEqual([]);
+    table.raiseForeign(slot, world.previous, 1);
+    await publish.publishOnce(0.5);
+    expect(sent()).toEqual(["a3"]);
+  });
+
   test("a history hears of every row that the store took", async () => {
     const { world, time, table, ledger, counters, options } = setUp();
     const events: TraceEvent[] = [];
