@@ -202,6 +202,8 @@ describe("publish", () => {
     // A cell that was never published cannot be missing.
     time.pass(MINUTE_MS);
     world.accept("a", 1);
+    ledger.forgetConfirmed();
+    ledger.confirm(slot, world.previous);
     ledger.markUnseen(slot);
     await publish.publishOnce(1);
     expect([sent().length, table.published(slot, world.sequence)]).toEqual([3, 0]);
