@@ -2,6 +2,21 @@
 import { describe, expect, test } from "vitest";
 import { replaying } from "../../../../test/replaying-engine.ts";
 
+/** So many keys whose origin has just been seen to have lost them all. */
+async function afterLoss(keys: number) {
+  const all = replaying(100_000, keys);
+  const { world, replay, origin } = all;
+  for (let i = 0; i < keys; i++) {
+    world.accept(`user_${i}`, 1);
+    world.engine.table.raiseFreshUntil(world.slot(`user_${i}`), world.previous, Number.MAX_SAFE_INTEGER);
+  }
+  await replay.flushOnce();
+  await replay.flushOnce();
+  await origin.lose();
+  await replay.flushOnce();
+  return all;
+}
+
 describe("a large backlog", () => {
   test("after an outage a flush looks at some thousands of those that wait, and all get their turn", async () => {
     const { world, replay, raised, origin } = replaying(1_000, 20_000);
@@ -22,15 +37,7 @@ describe("a large backlog", () => {
   });
 
   test("after a loss many slots are healed in steps, and what close asks for counts them all at once", async () => {
-    const { world, replay, origin, sum } = replaying(100_000, 40_000);
-    for (let i = 0; i < 40_000; i++) {
-      world.accept(`user_${i}`, 1);
-      world.engine.table.raiseFreshUntil(world.slot(`user_${i}`), world.previous, Number.MAX_SAFE_INTEGER);
-    }
-    await replay.flushOnce();
-    await replay.flushOnce();
-    await origin.lose();
-    await replay.flushOnce();
+    const { world, replay, sum } = await afterLoss(40_000);
     expect(world.ledger.unreplayed.size).toBe(32_768);
     expect(replay.unconfirmed()).toBe(40_000);
     expect(world.ledger.unreplayed.size).toBe(40_000);
@@ -41,15 +48,7 @@ describe("a large backlog", () => {
 
   test("while slots are left to heal after a loss, cost may be waiting", async () => {
     // 32,768 are healed when the loss is seen, and as many before the flush after it.
-    const { world, time, replay, origin } = replaying(100_000, 70_000);
-    for (let i = 0; i < 70_000; i++) {
-      world.accept(`user_${i}`, 1);
-      world.engine.table.raiseFreshUntil(world.slot(`user_${i}`), world.previous, Number.MAX_SAFE_INTEGER);
-    }
-    await replay.flushOnce();
-    await replay.flushOnce();
-    await origin.lose();
-    await replay.flushOnce();
+    const { time, replay } = await afterLoss(70_000);
     const waitedMs: number[] = [];
     for (let flush = 0; flush < 3; flush++) {
       time.pass(50);
