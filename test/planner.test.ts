@@ -164,6 +164,18 @@ describe("sluice simulate", () => {
     expect(convergenceMs).toBeLessThanOrEqual(convergencePromisedMs);
   });
 
+  test.each([
+    "--limit 100 --windows 2 --origin-rtt 250ms --regions 1",
+    "--limit 100 --windows 2 --origin-rtt 1s --flush 5ms --regions 1",
+    "--limit 100 --windows 2 --origin-rtt 1s --duration 1s --regions 2 --processes 3 --load 5",
+  ])("an origin far away degrades answers, and is no defect of Sluice: %s", async (flags) => {
+    // Seen: exit 1 and "liveness: degraded long after the last fault", as if there were something to report.
+    const { code, out } = await sluice("simulate", ...flags.split(" "), "--json");
+    const { problem, windows } = JSON.parse(out);
+    expect({ code, problem }).toEqual({ code: 0, problem: null });
+    expect(windows.some(({ degraded }: { degraded: number }) => degraded > 0)).toBe(true);
+  });
+
   test("a table that is shortened keeps the worst window", async () => {
     const flags = "--regions 1 --processes 4 --limit 20 --duration 1s --windows 30 --shape steady --load 1 --seed 2";
     const [{ out: text }, { out: json }] = [

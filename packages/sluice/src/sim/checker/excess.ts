@@ -10,7 +10,7 @@ import { freshnessMs } from "../../origin/freshness.ts";
 import type { HistoryLine } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
 import { Disturbance } from "./disturbance.ts";
-import { type Horizons, horizonsOf } from "./horizons.ts";
+import { type Horizons, horizonsOf, isOriginFar } from "./horizons.ts";
 import { type CheckerPart, type Problem, shareOf } from "./part.ts";
 import type { CellTruth, Truth } from "./truth.ts";
 
@@ -31,6 +31,8 @@ export class Excess implements CheckerPart {
   /** The allow that went furthest over its limit, or came nearest to it, and its E: for a report. */
   worst: { readonly excess: number; readonly bound: number } = { excess: Number.NEGATIVE_INFINITY, bound: 0 };
   readonly #calm = new Map<string, Disturbance>();
+  /** Processes whose breaker is not closed, where the origin is far away. */
+  readonly #cut = new Set<string>();
   #options: WorldOptions | undefined;
   #horizons: Horizons | undefined;
 
@@ -45,10 +47,23 @@ export class Excess implements CheckerPart {
     } else if (event.kind === "rows-lost") {
       this.#disturbance("global").tell(atMs, "global-lost-table", true);
       this.#disturbance("global").tell(atMs, "global-lost-table", false);
+    } else if (event.kind === "breaker" || event.kind === "killed" || event.kind === "stopped") {
+      this.#cutOff(atMs, process, event.kind === "breaker" && event.state !== "closed", truth);
     } else if (event.kind === "decision" && event.reason === "allowed" && !event.degraded) {
       return this.#allowed(atMs, process, event, truth);
     }
     return undefined;
+  }
+
+  /**
+   * Late reads from an origin far away open a breaker, and what its process accepts is not replayed until it closes: as good as
+   * a cut link. In worlds whose origins answer in time only faults open one, and those are told.
+   */
+  #cutOff(atMs: number, process: string, isCut: boolean, truth: Truth): void {
+    if (!isOriginFar(this.#options!) || this.#cut.has(process) === isCut) return;
+    if (isCut) this.#cut.add(process);
+    else this.#cut.delete(process);
+    this.#disturbance(truth.life(process).region).tell(atMs, "link-cut", isCut);
   }
 
   #allowed(atMs: number, process: string, event: DecisionEvent, truth: Truth): Problem {

@@ -13,7 +13,7 @@ import type { DecisionEvent, OriginEvent } from "../../core/trace.ts";
 import { freshnessMs } from "../../origin/freshness.ts";
 import type { HistoryLine } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
-import { DELAY_WORST } from "./horizons.ts";
+import { mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { LifeTruth, Truth } from "./truth.ts";
 
@@ -82,13 +82,13 @@ export class Freshness implements CheckerPart {
   }
 
   /**
-   * Something is wrong; or a key that lost its slot while it was read has another id meanwhile, and the answer may not be
-   * relied on; or it was denied again whenever it was read.
+   * Something is wrong, or the origin far away; or a key that lost its slot while it was read has another id meanwhile, and the
+   * answer may not be relied on; or it was denied again whenever it was read.
    */
-  #mayDegrade(process: string, { key, monoMs, durationMs }: DecisionEvent, options: WorldOptions): boolean {
+  #mayDegrade(process: string, event: DecisionEvent, options: WorldOptions): boolean {
+    const { key, monoMs, durationMs } = event;
     if (options.faults.length > 0 || options.script !== "none" || options.cellsMax < options.keys.length) return true;
-    // An origin so far away that reads may come too late is trouble enough.
-    if (2 * DELAY_WORST * options.originDelayMs >= options.readTimeoutMs) return true;
+    if (mayReadLate(options, event)) return true;
     return monoMs - (this.#deniedMs.get(`${process} ${key}`) ?? Number.NEGATIVE_INFINITY) < durationMs;
   }
 

@@ -1,4 +1,5 @@
 /** How long news travels, from a world's options: the terms of E in docs/guarantees.md, and the settling times. */
+import type { DecisionEvent } from "../../core/trace.ts";
 import type { WorldOptions } from "../options.ts";
 
 export interface Horizons {
@@ -42,4 +43,30 @@ export function horizonsOf(options: WorldOptions): Horizons {
   const fullPassMs = (FULL_EVERY * ROUND_WORST * importMs) / 2 + globalCallMs + globalMs;
   const importedMs = ROUND_WORST * importMs + globalCallMs;
   return { regionalMs, globalMs, healMs, importMs: importedMs, fullPassMs, floor: options.floor ?? FLOOR_DEFAULT };
+}
+
+/**
+ * How many reads a request may have to wait for, one after another: one more than one where its window has just begun, as a
+ * read of the window before had to end first; and in a batch, where an item may grow stale while another waits for its own.
+ */
+const READS_AT_ROLLOVER = 2;
+const READS_IN_BATCH = 3;
+
+/** Whether a single read may be given up with nothing wrong: where that happens often, breakers open. */
+export function isOriginFar({ originDelayMs, readTimeoutMs }: WorldOptions): boolean {
+  return 2 * DELAY_WORST * originDelayMs >= readTimeoutMs;
+}
+
+/**
+ * Whether the origin is so far away that a request may run out of time with nothing wrong: its answer is degraded then, and
+ * honest. Replies that take the worst and come with the timeout count as late: sums of floating-point clocks may make them so.
+ */
+export function mayReadLate(
+  { originDelayMs, readTimeoutMs }: WorldOptions,
+  { wallMs, sequence, durationMs, batch }: DecisionEvent,
+): boolean {
+  // A read of the window before began before its end; whoever waits for it began before it was over, and waits no longer itself.
+  const hasJustBegun = wallMs - sequence * durationMs <= 2 * readTimeoutMs;
+  const readsAlone = hasJustBegun ? READS_AT_ROLLOVER : 1;
+  return (batch === 0 ? readsAlone : READS_IN_BATCH) * 2 * DELAY_WORST * originDelayMs >= readTimeoutMs;
 }

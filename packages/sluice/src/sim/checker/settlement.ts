@@ -12,7 +12,7 @@
 import type { DecisionEvent } from "../../core/trace.ts";
 import type { HistoryLine, WorldEvent } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
-import { horizonsOf } from "./horizons.ts";
+import { horizonsOf, mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { CellTruth, Truth } from "./truth.ts";
 
@@ -97,7 +97,7 @@ export class Settlement implements CheckerPart {
     const cell = truth.cell(key, sequence);
     const { region } = truth.life(process);
     if (!options.hasOrigin) return undefined;
-    if (degraded) return "liveness: degraded long after the last fault";
+    if (degraded) return mayReadLate(options, event) ? undefined : "liveness: degraded long after the last fault";
     // A denial reads nothing, as no read could undo it; a key without a slot shows nothing of what was read.
     if (!event.success || own + others + foreign === 0) return undefined;
     this.compared++;
