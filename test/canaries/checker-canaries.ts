@@ -23,8 +23,8 @@ export const ALARMED_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "sim/checker/excess.ts",
-        find: "if (accept.atMs >= from || accept.atMs < startMs) unknown += accept.cost;",
-        replace: "if (accept.atMs >= atMs || accept.atMs < startMs) unknown += accept.cost;",
+        find: "const heard = accepted.before(sinceMs) -",
+        replace: "const heard = accepted.before(Number.POSITIVE_INFINITY) -",
       },
     ],
     noticedBy: ["excess"],

@@ -9,6 +9,7 @@ import type { DecisionEvent } from "../../core/trace.ts";
 import { freshnessMs } from "../../origin/freshness.ts";
 import type { HistoryLine } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
+import type { Accepted } from "./accepted.ts";
 import { Disturbance } from "./disturbance.ts";
 import { type Horizons, horizonsOf, isOriginFar } from "./horizons.ts";
 import { type CheckerPart, type Problem, shareOf } from "./part.ts";
@@ -106,31 +107,24 @@ export class Excess implements CheckerPart {
     // A process that began, or forgot, has to import first, in calm; one with a small table may have no room for it.
     const importedMs = Math.max(begunAtMs, forgotAtMs) + horizons.globalMs;
     const isTight = options.cellsMax < options.keys.length;
-    let unknown = 0;
-    const since = new Map<string, number>();
     const sinceOf = (from: string): number => {
       if (from === region) return sinceRegional;
       if (!isGlobal || isTight) return Number.NEGATIVE_INFINITY;
       const heardMs = this.#since([region, from, "global"], atMs, horizons.globalMs + freshnessMs(durationMs));
       return importedMs < heardMs ? heardMs : Number.NEGATIVE_INFINITY;
     };
-    for (let i = cell.accepts.length - 1; i >= 0; i--) {
-      const accept = cell.accepts[i]!;
-      // Its own it knows, unless it forgot.
-      if (accept.life === process && accept.atMs > forgotAtMs) continue;
-      let from = since.get(accept.region);
-      if (from === undefined) {
-        from = sinceOf(accept.region);
-        since.set(accept.region, from);
-      }
-      // Accepted before the window began: by a clock that ran ahead. A window that is young is not read.
-      if (accept.atMs >= from || accept.atMs < startMs) unknown += accept.cost;
-    }
-    for (const [from] of cell.byRegion) {
+    // Its own it knows, unless it forgot.
+    let unknown = -unheardOf(cell.acceptedBy.get(process), startMs, sinceRegional, forgotAtMs);
+    for (const [from, accepted] of cell.acceptedIn) unknown += unheardOf(accepted, startMs, sinceOf(from));
+    // What a region does not tell, or not yet: what is below its floor; what the global counters lost, and no full pass has shown
+    // since; what a process that ended replayed, if nobody there has asked since, or only just: a row that rose may be unheard.
+    const hidden = Math.ceil(horizons.floor * cell.limitMax);
+    const rowsMs = this.#since([region, "global"], atMs, horizons.importMs);
+    const ended = endedIn(cell, truth);
+    for (const [from, count] of cell.byRegion) {
       if (from === region) continue;
       const isLost = cell.rowsLostMs >= this.#since([from, "global"], atMs, horizons.fullPassMs);
-      const importedMs = this.#since([region, "global"], atMs, horizons.importMs);
-      unknown += Math.ceil(horizons.floor * cell.limitMax) + unpublishedOf(cell, from, isLost, importedMs, truth);
+      unknown += hidden + (isLost || ended.has(from) ? count - cell.rowAt(from, rowsMs) : 0);
     }
     return Math.min(cell.total, unknown + lostOf(cell, truth));
   }
@@ -163,6 +157,22 @@ export class Excess implements CheckerPart {
   }
 }
 
+/**
+ * What was accepted since `sinceMs`, or before the window began: by a clock that ran ahead, and a window that is young is not
+ * read. Of that, only what came after `afterMs`.
+ */
+function unheardOf(
+  accepted: Accepted | undefined,
+  startMs: number,
+  sinceMs: number,
+  afterMs: number = Number.NEGATIVE_INFINITY,
+): number {
+  if (accepted === undefined) return 0;
+  const left = accepted.upTo(afterMs);
+  const heard = accepted.before(sinceMs) - Math.max(left, accepted.before(startMs));
+  return accepted.total - left - Math.max(0, heard);
+}
+
 /** What nobody can tell any more: counted under an id that no living process sends again, and missing in its origin. */
 function lostOf(cell: CellTruth, truth: Truth): number {
   let lost = 0;
@@ -173,15 +183,11 @@ function lostOf(cell: CellTruth, truth: Truth): number {
   return lost;
 }
 
-/**
- * What a region does not tell, or not yet: the global counters lost it, and no full pass has shown it since; or a process that ended
- * replayed it, and nobody there has asked about the key since, or only just: rows that rose after `importedMs` may be unheard.
- */
-function unpublishedOf(cell: CellTruth, region: string, isLost: boolean, importedMs: number, truth: Truth): number {
-  const unpublished = cell.region(region) - cell.rowAt(region, importedMs);
-  if (isLost) return unpublished;
-  for (const { life, region: from } of cell.byWriter.values()) {
-    if (from === region && truth.life(life).state !== "running") return unpublished;
+/** The regions of processes that ended after they had accepted something of a cell. */
+function endedIn(cell: CellTruth, truth: Truth): ReadonlySet<string> {
+  const regions = new Set<string>();
+  for (const { life, region } of cell.byWriter.values()) {
+    if (truth.life(life).state !== "running") regions.add(region);
   }
-  return 0;
+  return regions;
 }

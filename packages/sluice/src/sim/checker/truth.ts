@@ -6,14 +6,7 @@
  */
 import type { DecisionEvent } from "../../core/trace.ts";
 import type { HistoryLine } from "../history.ts";
-
-/** One accepted cost. */
-export interface Accept {
-  readonly atMs: number;
-  readonly life: string;
-  readonly region: string;
-  readonly cost: number;
-}
+import { Accepted } from "./accepted.ts";
 
 export interface WriterTruth {
   readonly life: string;
@@ -38,7 +31,9 @@ export class CellTruth {
   readonly byWriter: Map<string, WriterTruth> = new Map();
   /** The id under which each life counts now: an older one of the same life can no longer be sent again. */
   readonly current: Map<string, string> = new Map();
-  readonly accepts: Accept[] = [];
+  /** When what was accepted: by region, and by life. */
+  readonly acceptedIn: Map<string, Accepted> = new Map();
+  readonly acceptedBy: Map<string, Accepted> = new Map();
   /** What the origins hold: by region and writer. */
   readonly stored: Map<string, Map<string, number>> = new Map();
   /** What the global counters hold, by region. */
@@ -219,7 +214,8 @@ export class Truth {
       owner.lastMs = atMs;
     }
     cell.current.set(life, writer);
-    cell.accepts.push({ atMs, life, region, cost });
+    entryOf(cell.acceptedIn, region).add(atMs, cost);
+    entryOf(cell.acceptedBy, life).add(atMs, cost);
   }
 
   #toldItem(batch: string, { key, success, isCounted, cost, reason }: DecisionEvent): void {
@@ -269,4 +265,13 @@ export class Truth {
     }
     return cell;
   }
+}
+
+function entryOf(entries: Map<string, Accepted>, name: string): Accepted {
+  let found = entries.get(name);
+  if (found === undefined) {
+    found = new Accepted();
+    entries.set(name, found);
+  }
+  return found;
 }
