@@ -1,5 +1,5 @@
 /** How long news travels in a plan: the terms of docs/guarantees.md, from the simulator's own arithmetic. */
-import { freshnessMs, horizonsOf } from "sluice/sim";
+import { DELAY_WORST, ERROR_BUDGET_DEFAULT, freshnessMs, horizonsOf, publishFloor, ROUND_WORST } from "sluice/sim";
 import { hasDenialChannel, isConverging, type Plan } from "./plan.ts";
 import { worldOf } from "./world-of-plan.ts";
 
@@ -15,27 +15,23 @@ export interface Horizon {
   readonly convergedMs: number;
 }
 
-/** What the library does where no floor is given: half of an error budget of 0.02 is spent on it (global/floor.ts). */
-const BUDGET_HALF = 0.01;
-
-/** The denial channel writes within a second and reads every ten (global/global-layer.ts); rounds are late as in H_g. */
-const DENIAL_ROUNDS_MS = 2.2 * (1_000 + 10_000);
-/** A message takes up to one and a half times its mean. */
-const DELAY_WORST = 1.5;
+/** The denial channel writes within a second and reads every ten (global/global-layer.ts). */
+const DENIALS_WRITE_MS = 1_000;
+const DENIALS_IMPORT_MS = 10_000;
 
 export function horizonOf(plan: Plan): Horizon {
   const { regionalMs, globalMs, healMs } = horizonsOf(worldOf(plan));
   const freshMs = freshnessMs(plan.duration);
   const { kinds, script } = plan.faults;
   const countsMs = isConverging(plan) ? globalMs + regionalMs : regionalMs;
-  const denialsMs = hasDenialChannel(plan) ? DENIAL_ROUNDS_MS + 2 * DELAY_WORST * plan["global-rtt"] + regionalMs : 0;
+  const denialRoundsMs = ROUND_WORST * (DENIALS_WRITE_MS + DENIALS_IMPORT_MS);
+  const denialsMs = hasDenialChannel(plan) ? denialRoundsMs + 2 * DELAY_WORST * plan["global-rtt"] + regionalMs : 0;
   const heardMs = Math.max(countsMs, denialsMs);
-  const others = Math.max(1, plan.regions - 1);
   return {
     regionalMs: regionalMs + freshMs,
     globalMs: globalMs + freshMs,
     freshnessMs: freshMs,
-    floor: plan.floor ?? Math.min(1 / plan.regions, BUDGET_HALF / others),
+    floor: plan.floor ?? publishFloor(Math.max(2, plan.regions), ERROR_BUDGET_DEFAULT),
     convergedMs: heardMs + freshMs + (kinds.length > 0 || script !== "none" ? healMs : 0),
   };
 }

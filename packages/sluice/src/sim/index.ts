@@ -1,4 +1,6 @@
 /** The simulator: worlds of limiters on simulated stores and networks, from a seed, and a checker of what must hold. */
+export { ERROR_BUDGET_DEFAULT } from "../core/bounds.ts";
+export { publishFloor } from "../global/floor.ts";
 export { freshnessMs } from "../origin/freshness.ts";
 export {
   add,
@@ -12,7 +14,7 @@ export {
   whole,
 } from "./campaign.ts";
 export { Checker } from "./checker/checker.ts";
-export { type Horizons, horizonsOf } from "./checker/horizons.ts";
+export { DELAY_WORST, type Horizons, horizonsOf, ROUND_WORST } from "./checker/horizons.ts";
 export { MARK_NAMES, MARKS, type Mark, type MarkCounts } from "./checker/marks.ts";
 export { FAULT_KINDS, type FaultKind } from "./fault-kinds.ts";
 export type { FaultCounts } from "./faults.ts";

@@ -1,4 +1,9 @@
-/** How long news travels, from a world's options: the terms of E in docs/guarantees.md, and the settling times. */
+/**
+ * How long news travels, from a world's options: the terms of E in docs/guarantees.md, and the settling times.
+ *
+ * The library's constants are written down once more: a checker that took its own from what it judges would follow every
+ * mistake there. test/copied-constants.test.ts holds each to its original.
+ */
 import type { DecisionEvent } from "../../core/trace.ts";
 import type { WorldOptions } from "../options.ts";
 
@@ -20,7 +25,7 @@ export interface Horizons {
 /** A message takes up to this many times its link's mean delay. */
 export const DELAY_WORST = 1.5;
 /** A rhythm is late by up to a tenth, and a round that is under way when the next is due makes it wait once more. */
-const ROUND_WORST = 2.2;
+export const ROUND_WORST = 2.2;
 /** A breaker stays open for a second; a read that failed is not repeated for 300 ms; a call to the global store is given up after 10 s. */
 const BREAKER_MS = 1_000;
 const RETRY_MS = 300;

@@ -4,6 +4,7 @@
  * Counted from the history alone, like everything the checker says. A mark says that a situation was met, never that
  * something is wrong.
  */
+import { ERROR_BUDGET_DEFAULT } from "../../core/bounds.ts";
 import type { DecisionEvent, GlobalEvent, OriginEvent } from "../../core/trace.ts";
 import { publishFloor } from "../../global/floor.ts";
 import type { HistoryLine, WorldEvent } from "../history.ts";
@@ -82,9 +83,6 @@ interface Confirmed {
 interface Denial {
   readonly monoMs: number;
 }
-
-/** The default error budget: what a floor that follows the regions is made from. */
-const ERROR_BUDGET = 0.02;
 
 export class Marks implements CheckerPart {
   readonly counts: MarkCounts = noMarks();
@@ -184,7 +182,7 @@ export class Marks implements CheckerPart {
     const { floor, regions } = this.#options!;
     const cell = truth.cell(key, sequence);
     const { region } = truth.life(process);
-    const isBelow = count < (floor ?? publishFloor(regions, ERROR_BUDGET)) * cell.limitMax;
+    const isBelow = count < (floor ?? publishFloor(regions, ERROR_BUDGET_DEFAULT)) * cell.limitMax;
     const isUsedElsewhere = [...cell.rows.keys()].some((other) => other !== region);
     if (isBelow && isUsedElsewhere && cell.rowsLostMs === Number.NEGATIVE_INFINITY)
       this.counts["publish-below-the-floor"]++;
