@@ -1,5 +1,13 @@
 /** How long news travels in a plan: the terms of docs/guarantees.md, from the simulator's own arithmetic. */
-import { DELAY_WORST, ERROR_BUDGET_DEFAULT, freshnessMs, horizonsOf, publishFloor, ROUND_WORST } from "sluice/sim";
+import {
+  DELAY_WORST,
+  ERROR_BUDGET_DEFAULT,
+  freshnessMs,
+  horizonsOf,
+  isOriginFar,
+  publishFloor,
+  ROUND_WORST,
+} from "sluice/sim";
 import { hasDenialChannel, isConverging, type Plan } from "./plan.ts";
 import { worldOf } from "./world-of-plan.ts";
 
@@ -20,18 +28,21 @@ const DENIALS_WRITE_MS = 1_000;
 const DENIALS_IMPORT_MS = 10_000;
 
 export function horizonOf(plan: Plan): Horizon {
-  const { regionalMs, globalMs, healMs } = horizonsOf(worldOf(plan));
+  const world = worldOf(plan);
+  const { regionalMs, globalMs, healMs } = horizonsOf(world);
   const freshMs = freshnessMs(plan.duration);
   const { kinds, script } = plan.faults;
   const countsMs = isConverging(plan) ? globalMs + regionalMs : regionalMs;
   const denialRoundsMs = ROUND_WORST * (DENIALS_WRITE_MS + DENIALS_IMPORT_MS);
   const denialsMs = hasDenialChannel(plan) ? denialRoundsMs + 2 * DELAY_WORST * plan["global-rtt"] + regionalMs : 0;
+  // Reads from an origin far away come too late and open breakers: what is accepted last may have to wait for one.
+  const isTroubled = kinds.length > 0 || script !== "none" || isOriginFar(world);
   const heardMs = Math.max(countsMs, denialsMs);
   return {
     regionalMs: regionalMs + freshMs,
     globalMs: globalMs + freshMs,
     freshnessMs: freshMs,
     floor: plan.floor ?? publishFloor(Math.max(2, plan.regions), ERROR_BUDGET_DEFAULT),
-    convergedMs: heardMs + freshMs + (kinds.length > 0 || script !== "none" ? healMs : 0),
+    convergedMs: heardMs + freshMs + (isTroubled ? healMs : 0),
   };
 }

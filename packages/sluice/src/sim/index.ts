@@ -14,7 +14,7 @@ export {
   whole,
 } from "./campaign.ts";
 export { Checker } from "./checker/checker.ts";
-export { DELAY_WORST, type Horizons, horizonsOf, ROUND_WORST } from "./checker/horizons.ts";
+export { DELAY_WORST, type Horizons, horizonsOf, isOriginFar, ROUND_WORST } from "./checker/horizons.ts";
 export { MARK_NAMES, MARKS, type Mark, type MarkCounts } from "./checker/marks.ts";
 export { FAULT_KINDS, type FaultKind } from "./fault-kinds.ts";
 export type { FaultCounts } from "./faults.ts";
