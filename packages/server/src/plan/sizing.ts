@@ -2,6 +2,7 @@
  * The sizing rules: what a plan breaks, with its figures, and what would mend it. They follow from the terms of E in
  * docs/guarantees.md; docs/planner.md lists them, and a test holds the two together.
  */
+import { DELAY_WORST } from "sluice/sim";
 import { span, whole } from "../figures.ts";
 import { type Horizon, horizonOf } from "./horizon.ts";
 import type { Measured } from "./measured.ts";
@@ -113,12 +114,15 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
       : undefined,
 
   "origin-too-far": ({ "origin-rtt": rttMs, flush }) => {
-    if (rttMs <= flush) return undefined;
-    return rttMs > READ_TIMEOUT_MS
-      ? {
-          says: `the origin is ${span(rttMs)} away, and a read is given up after ${span(READ_TIMEOUT_MS)}: every answer that needed one is degraded`,
-          mend: "an origin in the region of its processes",
-        }
+    const isLate = DELAY_WORST * rttMs >= READ_TIMEOUT_MS;
+    if (isLate) {
+      return {
+        says: `the origin is ${span(rttMs)} away on average, and a read is given up after ${span(READ_TIMEOUT_MS)}: answers that needed one are degraded, and breakers open`,
+        mend: "an origin in the region of its processes",
+      };
+    }
+    return rttMs <= flush
+      ? undefined
       : {
           says: `the origin is ${span(rttMs)} away, longer than the ${span(flush)} between two flushes: flushes wait for each other`,
           mend: `an origin nearer by, or --flush ${span(Math.min(1_000, Math.ceil(rttMs)))}`,
