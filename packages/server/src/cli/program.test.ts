@@ -1,22 +1,5 @@
 import { expect, test } from "vitest";
-import type { Console } from "./console.ts";
-import { runProgram } from "./program.ts";
-
-async function run(args: readonly string[]) {
-  const said = { out: "", notices: [] as string[] };
-  const console: Console = {
-    out: (text) => {
-      said.out += `${text}\n`;
-    },
-    notice: (text) => said.notices.push(text),
-    progress: () => {},
-    isTerminal: false,
-    environment: {},
-    nowMs: () => 0,
-    onStop: () => {},
-  };
-  return { code: await runProgram(args, console), ...said };
-}
+import { runSluice } from "../../../../test/rig/command-line.ts";
 
 /** The words that a section of a help begins its lines with. */
 function namesIn(help: string, section: string): string[] {
@@ -27,7 +10,7 @@ function namesIn(help: string, section: string): string[] {
 
 /** Every command, as it is typed, with its flags that take a value. */
 async function flagsBelow(path: readonly string[]): Promise<[string[], string][]> {
-  const { out } = await run([...path, "--help"]);
+  const { out } = await runSluice([...path, "--help"], {});
   const own = namesIn(out, "Options").flatMap((flag): [string[], string][] =>
     flag.includes("<") ? [[[...path], flag.split(" ", 1)[0]!]] : [],
   );
@@ -40,11 +23,12 @@ test("every flag of every command says what its value must be when it has none",
   const all = await flagsBelow([]);
   expect(all.length).toBeGreaterThan(60);
   for (const [path, flag] of all) {
-    const { code, out, notices } = await run([...path, flag]);
+    const { code, out, errors } = await runSluice([...path, flag], {});
     const shown = [...path, flag].join(" ");
     expect([code, out], shown).toEqual([2, ""]);
+    const [error, hint] = errors.split("\n");
     // Whole, in brackets too: half a rule is none.
-    expect(notices[0], shown).toMatch(/^error: --[a-z-]+ must be [^()]*(\([^()]*\)[^()]*)*; got nothing$/);
-    expect(notices[1], shown).toBe(`hint: write ${flag} VALUE`);
+    expect(error, shown).toMatch(/^error: --[a-z-]+ must be [^()]*(\([^()]*\)[^()]*)*; got nothing$/);
+    expect(hint, shown).toBe(`hint: write ${flag} VALUE`);
   }
 });
