@@ -16,7 +16,7 @@ import { sometimesPage } from "./sometimes-page.ts";
 
 const isCi = process.env["CI"] === "true";
 /** Per half. A seed costs about a sixth of a second of one core. */
-const SEEDS = isCi ? 1_180 : 120;
+const SEEDS = isCi ? 1_180 : 100;
 /** For a world that never ends: on a busy machine a half takes many times as long. */
 export const HALF_TIMEOUT_MS = 1_800_000;
 /** What both halves together must come to. */
