@@ -24,8 +24,8 @@ export interface PaceOptions {
   readonly isTerminal: boolean;
 }
 
-/** The rate is measured over this time before anything is said about the whole. */
-const MEASURE_MS = 300;
+/** The rate is measured over this time before anything is said about the whole: the first moments run three times slower. */
+const MEASURE_MS = 1_000;
 const LONG_MS = 60_000;
 /** A run that has not shown its rhythm by then is judged by what it has shown. */
 const PATIENCE_MS = 5_000;
