@@ -1,6 +1,6 @@
 /** The planner, as a user has it: the built command, run as a process of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -220,6 +220,23 @@ describe("sluice simulate", () => {
     expect(page).toMatch(/<polyline class="count" points="[\d., ]{200,}"/);
     expect(page).toContain("prefers-color-scheme: dark");
     expect(page).not.toMatch(/<script|\bon[a-z]+=|\b(?:src|href|srcset|action)\s*=|@import|url\(|https?:|\/\//i);
+  });
+
+  test("a page that cannot be written in the end is told, and the report is printed all the same", async () => {
+    const { code, out, err } = await sluice("simulate", ...TINY, "--json", "--html", "/dev/full");
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ partial: false, problem: null });
+    expect(err).toContain(
+      'error: the page could not be written to "/dev/full" (ENOSPC)\nhint: the report is printed above\n',
+    );
+  });
+
+  test("a page is written through a link that leads nowhere yet, and the link stays", async () => {
+    const link = join(folder, "link.html");
+    symlinkSync(join(folder, "target.html"), link);
+    expect((await sluice("simulate", ...TINY, "--html", link)).code).toBe(0);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(folder, "target.html"), "utf8")).toContain("<!doctype html>");
   });
 
   test("by denials, traffic spread evenly over ten regions passes its limit; by counters it does not", async () => {

@@ -1,5 +1,5 @@
 /** `sluice simulate`: rehearses a plan in the simulator and reports what would happen. */
-import { closeSync, existsSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
 import { Failure } from "../failure.ts";
 import { InputError, shown } from "../input-error.ts";
@@ -100,8 +100,9 @@ function textOf(outcomes: readonly Outcome[]): string {
 
 /** Before the run, not after it: a minute's work must not end at a closed door. */
 function checkWritable(path: string): void {
-  const isNew = !existsSync(path);
   try {
+    // A link that leads nowhere is there, and must stay.
+    const isNew = lstatSync(path, { throwIfNoEntry: false }) === undefined;
     closeSync(openSync(path, "a"));
     if (isNew) rmSync(path);
   } catch (error) {
