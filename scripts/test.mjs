@@ -1,4 +1,4 @@
-/** The whole gate: check, build, the built package, then every suite. The suites' summary comes last. */
+/** The whole gate: check, the Debian packages that are missing, build, the built package, then every suite. The suites' summary comes last. */
 import { spawnSync } from "node:child_process";
 import { root, runInOrder } from "./steps.mjs";
 
@@ -14,6 +14,7 @@ function run(script, args) {
 }
 
 run("scripts/check.mjs", []);
+run("scripts/debian-packages.mjs", []);
 
 const isPackaged = await runInOrder([
   { name: "build", command: "npm run build" },

@@ -15,7 +15,7 @@ import { parse, parseAllDocuments } from "yaml";
 import { environmentNameOf, pathsOf } from "../packages/server/src/config/setting.ts";
 import { ALL_SETTINGS } from "../packages/server/src/config/settings-table.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { debianBinary } from "./rig/debian-binary.ts";
+import { DEBIAN, debianBinary } from "./rig/debian-binary.ts";
 import { SluiceServer } from "./rig/sluice-server.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -163,7 +163,7 @@ describe("deploy/compose.yaml", () => {
 
 describe("deploy/systemd", () => {
   test("systemd finds nothing wrong with the unit, and little exposed", () => {
-    const analyze = debianBinary({ names: ["systemd-analyze"], package: "systemd" });
+    const analyze = debianBinary(DEBIAN.systemdAnalyze);
     expect(unit).toMatch(/^ExecStart=\/\S+ \S+ serve$/m);
     const file = join(folder, "sluice.service");
     writeFileSync(file, unit.replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`));
@@ -243,7 +243,7 @@ describe("deploy/helm", () => {
 
     /** By Go's own templates. The notes are no YAML. */
     function rendered(changes: object): Rendered[] {
-      const go = debianBinary({ names: ["go"], package: "golang-go" });
+      const go = debianBinary(DEBIAN.go);
       const Chart = { Name: "sluice", Version: version, AppVersion: version };
       const Release = { Name: "eu", Namespace: "limits", Service: "Helm" };
       const input = JSON.stringify({ Values: { ...values, ...changes }, Chart, Release });

@@ -3,14 +3,14 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { end, removeFolder, start, temporaryFolder } from "./rig/child-processes.ts";
 import { type Ran, runSluice } from "./rig/command-line.ts";
-import { debianBinary } from "./rig/debian-binary.ts";
+import { DEBIAN, debianBinary } from "./rig/debian-binary.ts";
 import { freePort } from "./rig/free-port.ts";
 import { poll } from "./rig/poll.ts";
 import { SluiceServer } from "./rig/sluice-server.ts";
 
 const COMMAND = fileURLToPath(new URL("../packages/server/bin/sluice.mjs", import.meta.url));
 /** Of Debian's essential packages. */
-const SCRIPT = debianBinary({ names: ["script"], package: "bsdutils" });
+const SCRIPT = debianBinary(DEBIAN.script);
 
 let folder = "";
 let server: SluiceServer;

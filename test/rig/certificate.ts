@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, readFileSync } from "node:fs";
 import { temporaryFolder } from "./child-processes.ts";
+import { DEBIAN, debianBinary } from "./debian-binary.ts";
 
 export interface Certificate {
   readonly folder: string;
@@ -17,7 +18,7 @@ export function makeCertificate(): Certificate {
   const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
   const files = ["-keyout", keyFile, "-out", certFile];
-  execFileSync("openssl", ["req", "-x509", ...curve, "-nodes", "-days", "2", ...files, ...subject], {
+  execFileSync(debianBinary(DEBIAN.openssl), ["req", "-x509", ...curve, "-nodes", "-days", "2", ...files, ...subject], {
     stdio: "ignore",
   });
   chmodSync(folder, 0o755);

@@ -1,46 +1,26 @@
 /**
- * A program of Debian's packages: where it is, and installed where it is missing and the user may; else one sentence says so.
+ * The path of a program of Debian's packages. A program that is missing is installed if this process may; otherwise one sentence
+ * says what to install.
+ *
+ * `npm test` installs everything before the suites start (scripts/debian-packages.mjs). What stands here is for a suite that is run
+ * alone.
  */
-import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { type DebianBinary, installMissing, look } from "../../scripts/debian-packages.mjs";
 
-export interface DebianBinary {
-  /** What it may be called. */
-  readonly names: readonly string[];
-  readonly package: string;
-  /** A folder above the usual ones: `<folder>/<version>/bin`. */
-  readonly versionsIn?: string;
-}
+export { DEBIAN } from "../../scripts/debian-packages.mjs";
 
 export function debianBinary(wanted: DebianBinary): string {
-  const path = look(wanted) ?? install(wanted);
+  installMissing([wanted]);
+  const path = look(wanted);
   if (path !== undefined) return path;
   const { names, package: name } = wanted;
   throw new Error(`These suites need ${names[0]}: install Debian's ${name} (apt-get install ${name}).`);
 }
 
-function look({ names, versionsIn }: DebianBinary): string | undefined {
-  const versions = versionsIn !== undefined && existsSync(versionsIn) ? readdirSync(versionsIn).sort().reverse() : [];
-  const folders = [
-    ...versions.map((version) => join(versionsIn ?? "", version, "bin")),
-    ...(process.env["PATH"] ?? "").split(":"),
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/local/bin",
-  ];
-  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path));
-}
-
-function install(wanted: DebianBinary): string | undefined {
-  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return undefined;
-  // No service is started by the installation.
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
-  const apt = (args: readonly string[]) => spawnSync("apt-get", args, { env, stdio: "ignore" }).status === 0;
-  const wish = ["install", "-y", "--no-install-recommends", wanted.package];
-  if (!apt(wish)) {
-    apt(["update"]);
-    apt(wish);
-  }
-  return look(wanted);
+/**
+ * Installs what is missing, and leaves the complaint to the first use. The servers of the rig call this when they are imported: an
+ * import has no time limit, and the hook that starts a server has one.
+ */
+export function prepareBinaries(...wanted: DebianBinary[]): void {
+  installMissing(wanted);
 }

@@ -1,24 +1,22 @@
 /** A real MariaDB of a test's own, with a database and a user that may do everything. */
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { DatabaseProcess, type DatabaseProgram } from "./database-process.ts";
-import { debianBinary } from "./debian-binary.ts";
+import { DEBIAN, debianBinary, prepareBinaries } from "./debian-binary.ts";
 
-const PACKAGE = "mariadb-server";
-const server = () => debianBinary({ names: ["mariadbd", "mysqld"], package: PACKAGE });
-const installer = () => debianBinary({ names: ["mariadb-install-db", "mysql_install_db"], package: PACKAGE });
+prepareBinaries(DEBIAN.mariadb, DEBIAN.mariadbInstaller);
 
 function program(flags: readonly string[]): DatabaseProgram {
   return {
     user: "mysql",
     prepare: (folder) => [
-      installer(),
+      debianBinary(DEBIAN.mariadbInstaller),
       "--no-defaults",
       `--datadir=${folder}/data`,
       "--skip-test-db",
       "--auth-root-authentication-method=normal",
     ],
     run: (folder, port) => [
-      server(),
+      debianBinary(DEBIAN.mariadb),
       "--no-defaults",
       `--datadir=${folder}/data`,
       `--socket=${folder}/socket`,

@@ -2,10 +2,9 @@
 import { Client } from "pg";
 import type { Certificate } from "./certificate.ts";
 import { DatabaseProcess, type DatabaseProgram } from "./database-process.ts";
-import { debianBinary } from "./debian-binary.ts";
+import { DEBIAN, debianBinary, prepareBinaries } from "./debian-binary.ts";
 
-const binary = (name: string) =>
-  debianBinary({ names: [name], package: "postgresql", versionsIn: "/usr/lib/postgresql" });
+prepareBinaries(DEBIAN.postgres, DEBIAN.initdb);
 
 function program(flags: readonly string[], tls: Pick<Certificate, "keyFile" | "certFile"> | null): DatabaseProgram {
   const encrypted = tls === null ? [] : ["ssl=on", `ssl_cert_file=${tls.certFile}`, "ssl_key_file=../key.pem"];
@@ -17,10 +16,10 @@ function program(flags: readonly string[], tls: Pick<Certificate, "keyFile" | "c
     prepare: () => [
       "sh",
       "-c",
-      `${binary("initdb")} --pgdata=data --username=root --auth=trust --encoding=UTF8 --locale=C --no-sync ${copyKey}`,
+      `${debianBinary(DEBIAN.initdb)} --pgdata=data --username=root --auth=trust --encoding=UTF8 --locale=C --no-sync ${copyKey}`,
     ],
     run: (folder, port) => [
-      binary("postgres"),
+      debianBinary(DEBIAN.postgres),
       "-D",
       `${folder}/data`,
       "-p",

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { debianBinary } from "../../../test/rig/debian-binary.ts";
+import { DEBIAN, debianBinary } from "../../../test/rig/debian-binary.ts";
 import { type ServerProcess, TOKEN } from "./contenders.ts";
 
 export interface Load {
@@ -32,7 +32,7 @@ export async function runLoad(server: ServerProcess, load: Load, seconds: number
   const before = server.cpuS;
   try {
     const args = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, "--latency", "-s", script, server.url];
-    const { stdout } = await promisify(execFile)(debianBinary({ names: ["wrk"], package: "wrk" }), args);
+    const { stdout } = await promisify(execFile)(debianBinary(DEBIAN.wrk), args);
     const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
     return {
       requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]),
