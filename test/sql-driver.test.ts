@@ -39,6 +39,9 @@ afterAll(async () => {
   for (const one of [folder, certificates]) removeFolder(one);
 });
 
+/** The version of the schema that this release needs. */
+const VERSION = 3;
+
 /** Prefixes that nobody else uses. */
 const newPrefix = () => `p${randomUUID().slice(0, 8)}_`;
 
@@ -116,11 +119,21 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
     const prefix = newPrefix();
     await migrate(prefix);
     await ask(`DROP TABLE ${prefix}origins`);
-    await ask(`DELETE FROM ${prefix}schema WHERE version = 2`);
+    await ask(`DELETE FROM ${prefix}schema WHERE version > 1`);
     await ask(`INSERT INTO ${prefix}regions (region, seen_at) VALUES ('eu', 7)`);
-    expect(await migrate(prefix)).toEqual({ from: 1, to: 2 });
+    expect(await migrate(prefix)).toEqual({ from: 1, to: VERSION });
     expect(await ask(`SELECT seen_at FROM ${prefix}regions`)).toHaveLength(1);
     expect(await ask(`SELECT * FROM ${prefix}origins`)).toEqual([]);
+  });
+
+  test("an INSERT of an older release, which does not know when a denial changed, is stamped with the server's time", async () => {
+    const prefix = newPrefix();
+    await migrate(prefix);
+    await ask(`INSERT INTO ${prefix}denials
+      (key_hash, sequence, region, limit_count, expires_at, workspace, namespace, identifier, duration_ms)
+      VALUES ('0123456789abcdef', 7, 'eu', 5, ${Date.now() + 3_600_000}, 'w', 'n', 'old', 60000)`);
+    const [stamped] = (await ask(`SELECT changed_at FROM ${prefix}denials`)) as readonly { changed_at: unknown }[];
+    expect(Math.abs(Number(stamped!.changed_at) - Date.now())).toBeLessThan(60_000);
   });
 
   test("two origins that use one region's name are told, clearly, and one that a restart replaced is not", async () => {
@@ -139,8 +152,8 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
 
   test("the migrations are applied once, and then there is nothing to do", async () => {
     const prefix = newPrefix();
-    expect(await migrate(prefix)).toEqual({ from: 0, to: 2 });
-    expect(await migrate(prefix)).toEqual({ from: 2, to: 2 });
+    expect(await migrate(prefix)).toEqual({ from: 0, to: VERSION });
+    expect(await migrate(prefix)).toEqual({ from: VERSION, to: VERSION });
   });
 
   test("several that start at once on an empty database all get to work", async () => {
@@ -154,7 +167,7 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
     const counters = make(newPrefix(), "root", { migrate: false });
     await expect(counters.publish("eu", [])).rejects.toMatchObject({
       kind: "schema",
-      message: expect.stringContaining("version 0, and 2 is needed"),
+      message: expect.stringContaining(`version 0, and ${VERSION} is needed`),
     });
     expect(counters.health!()).toMatchObject({ isReady: false, lastFailure: { kind: "schema" } });
   });
@@ -162,9 +175,9 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
   test("a newer schema that breaks stops an older program, one that adds does not", async () => {
     const prefix = newPrefix();
     await migrate(prefix);
-    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (3, 0, 0)`);
+    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (${VERSION + 1}, 0, 0)`);
     await make(prefix).publish("eu", [row("a", 1)]);
-    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (4, 1, 0)`);
+    await ask(`INSERT INTO ${prefix}schema (version, is_breaking, applied_at) VALUES (${VERSION + 2}, 1, 0)`);
     await expect(make(prefix).publish("eu", [row("a", 2)])).rejects.toMatchObject({
       kind: "schema",
       message: expect.stringContaining("use a newer release"),

@@ -85,7 +85,7 @@ export interface CountersHealth {
 }
 
 export interface Denials {
-  /** Stores rows; one that is there already stays as it is. */
+  /** Stores rows. Of the rows of one region for one cell the one with the highest limit stays. */
   write(region: string, rows: readonly DenialRow[]): Promise<void>;
   /** All rows that have not expired at `nowMs`. */
   active(nowMs: number): Promise<readonly DenialRow[]>;

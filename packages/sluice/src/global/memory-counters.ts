@@ -34,7 +34,8 @@ export class MemoryCounters implements Counters {
       write: async (region, rows) => {
         for (const row of rows) {
           const name = `${row.sequence}/${region.length}:${region}${encodeKey(row.key)}`;
-          if (!this.#denials.has(name)) this.#denials.set(name, row);
+          const known = this.#denials.get(name);
+          if (known === undefined || row.limit > known.limit) this.#denials.set(name, row);
         }
       },
       active: async (nowMs) => [...this.#denials.values()].filter(({ expiresAtMs }) => expiresAtMs > nowMs),

@@ -1,4 +1,4 @@
-/** What MySQL 8 and MariaDB 10.5 and later have in common. */
+/** What MySQL 8.0.13 and MariaDB 10.5 and later have in common. */
 import { listed, type SqlDialect } from "./sql-dialect.ts";
 
 // Without a time zone: NOW() is ambiguous for an hour a year where there is summer time.
@@ -23,9 +23,19 @@ export const MYSQL: SqlDialect = {
   onConflict: (_key, set) => `ON DUPLICATE KEY UPDATE ${set}`,
   // Assignments are made from left to right: the count comes last, because the others compare with the old one. VALUES() is
   // the one form that MySQL and MariaDB share.
-  rise: () =>
-    `ON DUPLICATE KEY UPDATE changed_at = IF(VALUES(count) > count, ${NOW_MS}, changed_at),
-      expires_at = GREATEST(expires_at, VALUES(expires_at)), count = GREATEST(count, VALUES(count))`,
+  rise: (_table, amount) =>
+    `ON DUPLICATE KEY UPDATE changed_at = IF(VALUES(${amount}) > ${amount}, ${NOW_MS}, changed_at),
+      expires_at = GREATEST(expires_at, VALUES(expires_at)), ${amount} = GREATEST(${amount}, VALUES(${amount}))`,
+  // MySQL has no ADD COLUMN IF NOT EXISTS. The default is set afterwards: an added column is filled with its default, and a constant
+  // one does not rewrite the table.
+  changedAt: (table, index) => [
+    {
+      unless: `SELECT 1 AS present FROM information_schema.columns
+        WHERE table_schema = DATABASE() AND table_name = '${table}' AND column_name = 'changed_at'`,
+      text: `ALTER TABLE ${table} ADD COLUMN changed_at BIGINT NOT NULL DEFAULT 0, ADD KEY ${index} (changed_at)`,
+    },
+    `ALTER TABLE ${table} ALTER COLUMN changed_at SET DEFAULT ${NOW_MS}`,
+  ],
   deleteExpired: (table, rowsMax) =>
     `DELETE FROM ${table} WHERE expires_at <= CAST(? AS SIGNED) ORDER BY expires_at LIMIT ${rowsMax}`,
 };

@@ -29,7 +29,13 @@ export const POSTGRES: SqlDialect = {
   indexes: "beside",
   source: unnested,
   onConflict: (key, set) => `ON CONFLICT (${key}) DO UPDATE SET ${set}`,
-  rise: (table) => riseOnConflict(table, NOW_MS, "GREATEST"),
+  rise: (table, amount) => riseOnConflict({ table, amount, nowMs: NOW_MS }, "GREATEST"),
+  // The default is set afterwards: one that is not constant would rewrite the table.
+  changedAt: (table, index) => [
+    `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS changed_at BIGINT NOT NULL DEFAULT 0`,
+    `ALTER TABLE ${table} ALTER COLUMN changed_at SET DEFAULT ${NOW_MS}`,
+    `CREATE INDEX IF NOT EXISTS ${index} ON ${table} (changed_at)`,
+  ],
   deleteExpired: (table, rowsMax) =>
     `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM ${table} WHERE expires_at <= CAST(? AS BIGINT) ORDER BY expires_at LIMIT ${rowsMax}

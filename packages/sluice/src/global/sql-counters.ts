@@ -47,8 +47,6 @@ const RETRY_MS = 5;
 /** A kind of rows, and how they are written. */
 interface Writing {
   statementOf(rows: readonly StoredRow[]): Statement;
-  /** Which of two rows of one cell is sent. */
-  isBetter(row: StoredRow, than: StoredRow): boolean;
   readonly quarantine: Quarantine;
 }
 
@@ -95,14 +93,11 @@ export class SqlCounters implements Counters {
       overlapMs: settings.overlapMs,
     });
     this.#counting = {
-      statementOf: (rows) => statements.raise(rows),
-      isBetter: (row, than) => row.amount > than.amount,
+      statementOf: (rows) => statements.raise("counters", rows),
       quarantine: new Quarantine(),
     };
-    // The first denial stays.
     this.#denying = {
-      statementOf: (rows) => statements.deny(rows),
-      isBetter: () => false,
+      statementOf: (rows) => statements.raise("denials", rows),
       quarantine: new Quarantine(),
     };
     const { random } = environment;
@@ -195,12 +190,9 @@ export class SqlCounters implements Counters {
 
   /** Sends rows in the order of the primary key, in chunks. */
   async #write(rows: readonly StoredRow[], writing: Writing): Promise<void> {
-    const { quarantine, isBetter } = writing;
+    const { quarantine } = writing;
     quarantine.sweep(this.#environment.clock.wallMs());
-    const due = distinct(
-      rows.filter((row) => !quarantine.holds(row)),
-      isBetter,
-    );
+    const due = distinct(rows.filter((row) => !quarantine.holds(row)));
     for (let at = 0; at < due.length; at += ROWS_MAX) {
       // To put so many rows into a driver's packet is a turn's work by itself.
       if (due.length > ROWS_SMALL) await nextTurn(this.#environment.timers);
@@ -280,14 +272,14 @@ export class SqlCounters implements Counters {
   }
 }
 
-/** One row a cell, the best of them; in the order of the primary key. */
-function distinct(rows: readonly StoredRow[], isBetter: Writing["isBetter"]): readonly StoredRow[] {
+/** One row per cell, with the largest amount; in the order of the primary key. */
+function distinct(rows: readonly StoredRow[]): readonly StoredRow[] {
   const sorted = [...rows].sort(compareRows);
   const kept: StoredRow[] = [];
   for (const row of sorted) {
     const last = kept.at(-1);
     if (last === undefined || compareRows(last, row) !== 0) kept.push(row);
-    else if (isBetter(row, last)) kept[kept.length - 1] = row;
+    else if (row.amount > last.amount) kept[kept.length - 1] = row;
   }
   return kept;
 }

@@ -2,7 +2,8 @@
  * What the three databases say differently. Everything else is said once, in sql-statements.ts and sql-schema.ts.
  */
 import type { Statement } from "./sql-link.ts";
-import { type StoredRow, valuesOf } from "./sql-row.ts";
+import { type Amount, type StoredRow, valuesOf } from "./sql-row.ts";
+import type { MigrationStatement } from "./sql-schema.ts";
 
 export interface SqlDialect {
   readonly name: "mysql" | "postgres" | "sqlite";
@@ -33,8 +34,10 @@ export interface SqlDialect {
   source(rows: readonly StoredRow[], more: string | null): Statement;
   /** What follows that, where a row with this key is there already. */
   onConflict(key: string, set: string): string;
-  /** The same for counts: the larger stays, and a row that does not rise is left alone. */
-  rise(table: string): string;
+  /** The same for amounts that only grow: the larger one stays, and a row that does not rise is left alone. */
+  rise(table: string, amount: Amount): string;
+  /** Adds the column changed_at, which is stamped even if an INSERT does not name it, and an index on it. Can be run again. */
+  changedAt(table: string, index: string): readonly MigrationStatement[];
   /** Deletes up to `rowsMax` rows that have expired at the moment that is bound. */
   deleteExpired(table: string, rowsMax: number): string;
 }
@@ -52,9 +55,12 @@ export function listed(rows: readonly StoredRow[], more: string | null): Stateme
 }
 
 /** `rise` where there is an `excluded` row, with the name of the function that takes the larger. */
-export function riseOnConflict(table: string, nowMs: string, larger: "GREATEST" | "MAX"): string {
-  return `ON CONFLICT (key_hash, sequence, region) DO UPDATE SET count = ${larger}(${table}.count, excluded.count),
+export function riseOnConflict(
+  { table, amount, nowMs }: { readonly table: string; readonly amount: Amount; readonly nowMs: string },
+  larger: "GREATEST" | "MAX",
+): string {
+  return `ON CONFLICT (key_hash, sequence, region) DO UPDATE SET ${amount} = ${larger}(${table}.${amount}, excluded.${amount}),
     expires_at = ${larger}(${table}.expires_at, excluded.expires_at),
-    changed_at = CASE WHEN excluded.count > ${table}.count THEN ${nowMs} ELSE ${table}.changed_at END
-    WHERE excluded.count > ${table}.count OR excluded.expires_at > ${table}.expires_at`;
+    changed_at = CASE WHEN excluded.${amount} > ${table}.${amount} THEN ${nowMs} ELSE ${table}.changed_at END
+    WHERE excluded.${amount} > ${table}.${amount} OR excluded.expires_at > ${table}.expires_at`;
 }

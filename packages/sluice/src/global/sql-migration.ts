@@ -8,7 +8,7 @@ import type { SqlDialect } from "./sql-dialect.ts";
 import { SqlFailure } from "./sql-failure.ts";
 import type { RunStatement, SqlLink } from "./sql-link.ts";
 import { integerOf } from "./sql-row.ts";
-import { migrationsOf, schemaTable, type Tables } from "./sql-schema.ts";
+import { type MigrationStatement, migrationsOf, schemaTable, type Tables } from "./sql-schema.ts";
 
 export interface MigrationReport {
   /** The version that was found, 0: none; and the one that is there now. */
@@ -31,7 +31,7 @@ export async function migrate(link: SqlLink, dialect: SqlDialect, tables: Tables
     const from = Math.max(0, ...applied.map(({ version }) => version));
     for (const { version, isBreaking, statements } of migrations) {
       if (version <= from) continue;
-      for (const text of statements) await run({ text, values: [] });
+      for (const statement of statements) await apply(run, statement);
       await run({
         text: `INSERT INTO ${tables.schema} (version, is_breaking, applied_at) VALUES (?, ?, ${dialect.nowMs})`,
         values: [version, isBreaking ? 1 : 0],
@@ -39,6 +39,15 @@ export async function migrate(link: SqlLink, dialect: SqlDialect, tables: Tables
     }
     return { from, to: Math.max(from, migrations.length) };
   });
+}
+
+async function apply(run: RunStatement, statement: MigrationStatement): Promise<void> {
+  if (typeof statement === "string") {
+    await run({ text: statement, values: [] });
+    return;
+  }
+  const { rows } = await run({ text: statement.unless, values: [] });
+  if (rows.length === 0) await run({ text: statement.text, values: [] });
 }
 
 /** Resolves if the schema will do; applies what is missing if that is wanted. Rejects with a SqlFailure of the kind "schema". */

@@ -27,8 +27,11 @@ export interface StoredRow {
 /** 128 bits: ten thousand million keys meet with a chance of 1 in 10^19, and nobody can aim at another's key. */
 const HASH_BYTES = 16;
 
+/** The column of the amount: a count, or the limit of a denial. */
+export type Amount = "count" | "limit_count";
+
 /** The columns of a row, in the order of `valuesOf`; the fourth is the amount, whose name differs. */
-export function columnsOf(amount: "count" | "limit_count"): readonly string[] {
+export function columnsOf(amount: Amount): readonly string[] {
   return [
     "key_hash",
     "sequence",

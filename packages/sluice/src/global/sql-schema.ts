@@ -15,8 +15,11 @@ import type { SqlDialect } from "./sql-dialect.ts";
 export interface Migration {
   readonly version: number;
   readonly isBreaking: boolean;
-  readonly statements: readonly string[];
+  readonly statements: readonly MigrationStatement[];
 }
+
+/** A statement that can be run again, or one that is skipped if a query returns a row: not every database can say IF NOT EXISTS. */
+export type MigrationStatement = string | { readonly unless: string; readonly text: string };
 
 export interface Tables {
   readonly counters: string;
@@ -46,7 +49,16 @@ export function migrationsOf(dialect: SqlDialect, tables: Tables): readonly Migr
   return [
     { version: 1, isBreaking: true, statements: first(dialect, tables) },
     { version: 2, isBreaking: false, statements: second(dialect, tables) },
+    { version: 3, isBreaking: false, statements: third(dialect, tables) },
   ];
+}
+
+/**
+ * When a denial was last changed, so that imports can read only new ones. Older releases insert rows without this column: its
+ * default, or a trigger, stamps them. Rows from before the migration keep 0; a process reads them when it starts.
+ */
+function third({ changedAt }: SqlDialect, { denials }: Tables): readonly MigrationStatement[] {
+  return changedAt(denials, `${denials}_changed_at`);
 }
 
 function second({ types, tableEnd }: SqlDialect, { origins }: Tables): readonly string[] {

@@ -15,7 +15,7 @@ const REGION_FORGOTTEN_MS = 86_400_000;
 /** How long a turn is kept after it was last taken: longer than a cleanup comes round, so that it stays with one process. */
 const TURN_MS = 90_000;
 const CLEANUP = "cleanup";
-const CELL_KEY = "key_hash, sequence, region";
+const AMOUNTS = { counters: "count", denials: "limit_count" } as const;
 
 export interface CellsAsked {
   /** Only cells of which a component changed in this span. */
@@ -34,18 +34,13 @@ export class SqlStatements {
     this.#tables = tables;
   }
 
-  raise(rows: readonly StoredRow[]): Statement {
-    const { counters } = this.#tables;
+  /** Writes counts, or the limits of denials. Of one row written twice the larger amount stays. */
+  raise(table: "counters" | "denials", rows: readonly StoredRow[]): Statement {
+    const name = this.#tables[table];
+    const amount = AMOUNTS[table];
     const { text, values } = this.#dialect.source(rows, this.#dialect.nowMs);
-    const columns = [...columnsOf("count"), "changed_at"].join(", ");
-    return { text: `INSERT INTO ${counters} (${columns}) ${text} ${this.#dialect.rise(counters)}`, values };
-  }
-
-  deny(rows: readonly StoredRow[]): Statement {
-    const { denials } = this.#tables;
-    const { text, values } = this.#dialect.source(rows, null);
-    const keep = this.#dialect.onConflict(CELL_KEY, `limit_count = ${denials}.limit_count`);
-    return { text: `INSERT INTO ${denials} (${columnsOf("limit_count").join(", ")}) ${text} ${keep}`, values };
+    const columns = [...columnsOf(amount), "changed_at"].join(", ");
+    return { text: `INSERT INTO ${name} (${columns}) ${text} ${this.#dialect.rise(name, amount)}`, values };
   }
 
   register(region: string): Statement {

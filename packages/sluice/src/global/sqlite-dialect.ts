@@ -15,7 +15,19 @@ export const SQLITE: SqlDialect = {
   indexes: "beside",
   source: listed,
   onConflict: (key, set) => `ON CONFLICT (${key}) DO UPDATE SET ${set}`,
-  rise: (table) => riseOnConflict(table, NOW_MS, "MAX"),
+  rise: (table, amount) => riseOnConflict({ table, amount, nowMs: NOW_MS }, "MAX"),
+  // The default of an added column must be constant here, so a trigger does it.
+  changedAt: (table, index) => [
+    {
+      unless: `SELECT 1 AS present FROM pragma_table_info('${table}') WHERE name = 'changed_at'`,
+      text: `ALTER TABLE ${table} ADD COLUMN changed_at BIGINT NOT NULL DEFAULT 0`,
+    },
+    `CREATE TRIGGER IF NOT EXISTS ${index} AFTER INSERT ON ${table} WHEN NEW.changed_at = 0 BEGIN
+      UPDATE ${table} SET changed_at = ${NOW_MS}
+        WHERE key_hash = NEW.key_hash AND sequence = NEW.sequence AND region = NEW.region;
+    END`,
+    `CREATE INDEX IF NOT EXISTS ${index} ON ${table} (changed_at)`,
+  ],
   deleteExpired: (table, rowsMax) =>
     `DELETE FROM ${table} WHERE (key_hash, sequence, region) IN (
       SELECT key_hash, sequence, region FROM ${table} WHERE expires_at <= CAST(? AS INTEGER)
