@@ -173,14 +173,14 @@ describe("limiter on redis › Redis is frozen", () => {
     await begin();
     const load = { perSecond: 20_000, identifiers: cells, busy: 1_000, limit: 1_000_000, duration: "1m" } as const;
     await ask(load, lasting(1_000));
-    server.freeze();
+    await server.freeze();
     const seen = await ask(load, lasting(frozenMs));
     // A machine that is busy with other things asks less: the rest of the cells, so that all of them wait for Redis.
     await ask({ ...load, busy: 0 }, () => origin().unreplayed >= cells);
     const unreplayed = origin().unreplayed;
     const starved = () => starvedMs("thread-self") + starvedMs(server.pid);
     const starvedBeforeMs = starved();
-    server.thaw();
+    await server.thaw();
     const thawedMs = performance.now();
     await poll("the breaker is closed", () => origin().breaker === "closed" && origin().store?.isConnected, 20_000);
     const closedMs = performance.now() - thawedMs;

@@ -143,7 +143,7 @@ describe("real processes", () => {
     const worker = workers.start({ url: server.url }, HOUR, 1_000);
     await worker.ready();
     await poll("some accepted", () => sumOf(acceptedOf(workers.history(worker.name))) >= 100);
-    server.freeze();
+    await server.freeze();
     try {
       const accepted = sumOf(acceptedOf(workers.history(worker.name)));
       await poll("more accepted", () => sumOf(acceptedOf(workers.history(worker.name))) >= accepted + 200);
@@ -152,7 +152,7 @@ describe("real processes", () => {
       const lost = Number(/lost: (\d+)/.exec(said)?.[1]);
       expect(lost).toBeGreaterThanOrEqual(200);
     } finally {
-      server.thaw();
+      await server.thaw();
     }
     const history = workers.history();
     const [all, held] = [sumOf(acceptedOf(history)), sumOf(await stored())];

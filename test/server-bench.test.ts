@@ -4,6 +4,7 @@ import type { LoadResult } from "../packages/server/src/load/load-result.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { freePort } from "./rig/free-port.ts";
 import { poll } from "./rig/poll.ts";
+import { freeze, thaw } from "./rig/process-signals.ts";
 import { type Ended, SluiceServer, sluice } from "./rig/sluice-server.ts";
 
 let server: SluiceServer;
@@ -50,10 +51,10 @@ describe("sluice bench", () => {
     const before = await decisions();
     const running = bench("--rate 100 --duration 2s --connections 4 --json");
     await poll("the load", async () => (await decisions()) > before + 20);
-    server.child.kill("SIGSTOP");
+    await freeze(server.child.pid!);
     const stoppedMs = performance.now();
     await poll("a second", () => performance.now() - stoppedMs >= 1_000);
-    server.child.kill("SIGCONT");
+    await thaw(server.child.pid!);
     const { latencyMs, ...result } = JSON.parse((await running).out) as LoadResult;
     expect(result).toMatchObject({ due: 200, httpErrors: {}, connectionErrors: {} });
     // Half of all were due in that second, evenly: a tenth of all waited 800 ms. Four had been sent.

@@ -213,17 +213,17 @@ test("after a run with faults, every server tells what its clients counted", asy
   for (const one of stores) await one.ask("FLUSHALL");
   await losses(1);
 
-  for (const one of stores) one.freeze();
+  for (const one of stores) await one.freeze();
   await everyone(
     "an open breaker",
     async ({ server }) => (await gauge(server, "sluice_origin_breaker_opened_total")) > 0,
   );
-  for (const one of stores) one.thaw();
+  for (const one of stores) await one.thaw();
   await calm();
 
-  mariadb.process.freeze();
+  await mariadb.process.freeze();
   await everyone("old imports", async ({ server }) => (await gauge(server, "sluice_global_import_age_seconds")) > 2);
-  mariadb.process.thaw();
+  await mariadb.process.thaw();
   await everyone("new imports", async ({ server }) => (await gauge(server, "sluice_global_import_age_seconds")) < 2);
 
   for (const one of stores) {

@@ -175,9 +175,9 @@ describe("a database that goes away", () => {
       async () => (await server.post("limit", { ...body, namespace: "new" })).status === 200,
     );
 
-    mariadb.process.freeze();
+    await mariadb.process.freeze();
     const { code, tookMs } = await newcomer.stop();
-    mariadb.process.thaw();
+    await mariadb.process.thaw();
     expect(code).toBe(0);
     // 4 s for the last publish, 1 s for the admin store, 1 s for what is left, and what a busy machine adds.
     expect(tookMs).toBeLessThan(20_000);

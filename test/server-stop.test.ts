@@ -48,10 +48,10 @@ describe("a stop", () => {
     const server = await serve("--shutdown-timeout", "1s");
     await accept(server, 3);
     const before = await poll("replayed", async () => (await storedTotal(redis)) === 23 && 23);
-    redis.freeze();
+    await redis.freeze();
     await accept(server, 7);
     const { code, err, tookMs } = await server.stop("SIGINT");
-    redis.thaw();
+    await redis.thaw();
     expect(code).toBe(4);
     expect(err).toContain("error: stopped, and not all is well: 7 of the accepted cost did not reach the origin");
     expect(server.log("stopped")).toMatchObject([{ level: "error", lost: 7, cut: 0 }]);

@@ -3,6 +3,7 @@ import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { poll } from "./rig/poll.ts";
+import { freeze, hasEnded, kill, thaw } from "./rig/process-signals.ts";
 import { type Answer, SluiceServer } from "./rig/sluice-server.ts";
 
 /** So long that no window ends during the test. */
@@ -68,25 +69,25 @@ describe("sluice serve --workers 2", () => {
     const told = { total: 10, errorMax: 0, complete: true, identifiers: [user], othersAtMost: 0 };
     expect(await Promise.all([top(), top(), top()])).toMatchObject([told, told, told]);
     const pid = workerPids().get(1)!;
-    process.kill(pid, "SIGSTOP");
+    await freeze(pid);
     // One of two connections is the other worker's.
     const both = [top(), top()];
-    const first = await Promise.any(both).finally(() => process.kill(pid, "SIGCONT"));
+    const first = await Promise.any(both).finally(() => thaw(pid));
     expect(first).toMatchObject({ complete: false });
     await Promise.all(both);
   });
 
   test("is not ready while one of them does not answer", async () => {
     const pid = workerPids().get(1)!;
-    process.kill(pid, "SIGSTOP");
-    const { status, body } = await server.ready().finally(() => process.kill(pid, "SIGCONT"));
+    await freeze(pid);
+    const { status, body } = await server.ready().finally(() => thaw(pid));
     expect([status, body["ready"], body["reason"]]).toEqual([503, false, "1 of 2 workers do not answer"]);
     await poll("to be ready again", async () => (await server.ready()).status === 200);
   });
 
   test("replaces a worker that is killed, and the count stands", async () => {
     const pid = workerPids().get(1)!;
-    process.kill(pid, "SIGKILL");
+    await kill(pid);
     await poll("another worker 1", () => workerPids().get(1) !== pid);
     expect(server.log("worker.died")).toMatchObject([{ worker: 1, replacedAfterMs: 100 }]);
     for (let i = 0; i < 4; i++) expect((await ask({})).success).toBe(false);
@@ -99,7 +100,7 @@ describe("sluice serve --workers 2", () => {
     expect(code).toBe(0);
     expect(out.match(/Sluice listens on/g)).toHaveLength(1);
     expect(out.match(/shown this once/g)).toHaveLength(1);
-    for (const pid of workerPids().values()) expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+    for (const pid of workerPids().values()) expect(hasEnded(pid)).toBe(true);
   });
 
   test("workers end with their parent, however it ends", async () => {
@@ -107,14 +108,6 @@ describe("sluice serve --workers 2", () => {
     const pids = [...workerPids().values()];
     expect(pids).toHaveLength(2);
     await server.stop("SIGKILL");
-    await poll("their end", () => pids.every((pid) => !isAlive(pid)));
+    await poll("their end", () => pids.every(hasEnded));
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}

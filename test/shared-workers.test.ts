@@ -1,6 +1,7 @@
 /** Real workers that share the origin of their parent, by `fork` and by `node:cluster`, checked by the simulator's checker. */
 import { afterEach, describe, expect, test } from "vitest";
 import { poll } from "./rig/poll.ts";
+import { kill } from "./rig/process-signals.ts";
 import { SharedParent } from "./rig/shared-parent.ts";
 import { acceptedOf, admittedRatios, check, flushedMs, sumOf, type WorkerLoad, Workers } from "./rig/workers.ts";
 
@@ -10,17 +11,10 @@ let workers: Workers;
 let pids: number[] = [];
 
 afterEach(async () => {
-  for (const pid of pids.splice(0)) signal(pid, "SIGKILL");
+  for (const pid of pids.splice(0)) await kill(pid);
   await parent.kill();
   await workers.end();
 });
-
-/** To one of ours: it may have ended by itself. */
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {}
-}
 
 async function begin(load: WorkerLoad, closeTimeoutMs?: number): Promise<{ name: string; pid: number }> {
   const options = workers.prepare(null, load, closeTimeoutMs);
@@ -31,7 +25,7 @@ async function begin(load: WorkerLoad, closeTimeoutMs?: number): Promise<{ name:
 
 /** SIGTERM; its exit code. */
 async function stop({ name, pid }: { name: string; pid: number }): Promise<string> {
-  signal(pid, "SIGTERM");
+  process.kill(pid, "SIGTERM");
   const how = await parent.ended(name);
   pids = pids.filter((one) => one !== pid);
   return how;
@@ -75,14 +69,14 @@ describe("workers of one parent", () => {
     parent = new SharedParent("fork");
     const [a, killed, b] = await Promise.all([begin(HOUR), begin(HOUR), begin(HOUR)]);
     await Promise.all([a, killed, b].map(({ name }) => goesOn(name, 200)));
-    signal(killed.pid, "SIGKILL");
+    await kill(killed.pid);
     expect(await parent.ended(killed.name)).toBe("SIGKILL");
     // The parent has a killed worker to answer to, and lives; the late one finds what the others have counted.
     const late = await begin(HOUR);
     workers.noteStall(true);
-    parent.signal("SIGSTOP");
+    await parent.freeze();
     await Promise.all([a, late].map(({ name }) => goesOn(name, isDeep ? 3_000 : 700)));
-    parent.signal("SIGCONT");
+    await parent.thaw();
     workers.noteStall(false);
     expect(await Promise.all([stop(a), stop(b)])).toEqual(["0", "0"]);
     // Every key is asked about fifty times a second: its last flush is younger than the others' ends.
@@ -128,7 +122,7 @@ describe("workers of one parent", () => {
         .some(({ atMs, event }) => atMs > killedMs && event.kind === "decision" && event.degraded),
     );
     await goesOn(worker.name, 300);
-    signal(worker.pid, "SIGTERM");
+    process.kill(worker.pid, "SIGTERM");
     const last = () => workers.history(worker.name).at(-1)?.event;
     await poll("it has ended", () => last()?.kind === "stopped");
     const event = last();

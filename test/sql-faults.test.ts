@@ -99,14 +99,14 @@ describe.each(SERVERS)("$name in trouble", (kind) => {
     const { eu, us, foreign } = setUp(kind);
     await eu.limit(request(5));
     await poll("imported", () => foreign(us) === 5);
-    kind.server().process.freeze();
+    await kind.server().process.freeze();
     try {
       await poll("given up", async () => {
         expect(await eu.limit(request(1))).toMatchObject({ success: true, degraded: false });
         return (eu.stats().global!.store!.failures["timeout"] ?? 0) >= 2;
       });
     } finally {
-      kind.server().process.thaw();
+      await kind.server().process.thaw();
     }
     await poll("caught up", () => foreign(us) > 5 && foreign(us) === eu.inspect(request(0)).current.own);
   });

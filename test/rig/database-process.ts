@@ -5,10 +5,11 @@
  * again on the same port with what its folder holds; frozen, it answers nothing, and its connections stay open.
  */
 import { type ChildProcess, execFileSync } from "node:child_process";
-import { chownSync, readFileSync } from "node:fs";
+import { chownSync } from "node:fs";
 import { end, removeFolder, start, temporaryFolder } from "./child-processes.ts";
 import { freePort } from "./free-port.ts";
 import { poll } from "./poll.ts";
+import { freezeTree, killTree, thawTree } from "./process-signals.ts";
 
 export interface DatabaseProgram {
   /** The user that it runs as if the tests run as root. */
@@ -61,19 +62,24 @@ export class DatabaseProcess {
     );
   }
 
-  /** SIGKILL: nothing is saved that was not. */
+  /** SIGKILL: nothing is saved that was not. PostgreSQL's children, which would answer what they were asked, end with it. */
   async kill(): Promise<void> {
-    // A frozen PostgreSQL has children that would outlive it.
-    this.thaw();
-    if (this.#child !== undefined) await end(this.#child, "SIGKILL");
+    if (this.#child === undefined) return;
+    await killTree(this.pid);
+    await end(this.#child, "SIGKILL");
   }
 
-  freeze(): void {
-    this.#signal("SIGSTOP");
+  /** Resolves when neither it nor a child of it answers anything any more. */
+  freeze(): Promise<void> {
+    return freezeTree(this.pid);
   }
 
-  thaw(): void {
-    this.#signal("SIGCONT");
+  thaw(): Promise<void> {
+    return thawTree(this.pid);
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
   }
 
   async stop(): Promise<void> {
@@ -81,27 +87,9 @@ export class DatabaseProcess {
     removeFolder(this.folder);
   }
 
-  /** To the server and its children, which answer for it. */
-  #signal(signal: NodeJS.Signals): void {
-    const { pid, exitCode, signalCode } = this.#child ?? {};
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    for (const one of [pid, ...childrenOf(pid)]) {
-      try {
-        process.kill(one, signal);
-      } catch {
-        // It has ended meanwhile.
-      }
-    }
-  }
-
   #heard(chunk: Buffer): void {
     this.#output = (this.#output + chunk.toString()).slice(-4_000);
   }
-}
-
-function childrenOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  return children === "" ? [] : children.split(" ").map(Number);
 }
 
 function identityOf(name: string): { readonly uid: number; readonly gid: number } | null {

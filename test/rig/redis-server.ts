@@ -7,6 +7,7 @@ import type { ChildProcess } from "node:child_process";
 import { end, removeFolder, start, temporaryFolder } from "./child-processes.ts";
 import { freePort } from "./free-port.ts";
 import { poll } from "./poll.ts";
+import { freeze, thaw } from "./process-signals.ts";
 import { redisBinary } from "./redis-binary.ts";
 import { askOnce, RespClient } from "./resp-client.ts";
 
@@ -101,12 +102,13 @@ export class RedisServer {
     if (this.#child !== undefined) await end(this.#child, "SIGKILL");
   }
 
-  freeze(): void {
-    this.#child?.kill("SIGSTOP");
+  /** Resolves when it answers nothing any more. */
+  freeze(): Promise<void> {
+    return freeze(this.pid);
   }
 
-  thaw(): void {
-    this.#child?.kill("SIGCONT");
+  thaw(): Promise<void> {
+    return thaw(this.pid);
   }
 
   async stop(): Promise<void> {

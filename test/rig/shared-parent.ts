@@ -3,6 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { end, start } from "./child-processes.ts";
 import { poll } from "./poll.ts";
+import { freeze, thaw } from "./process-signals.ts";
 
 const PROGRAM = fileURLToPath(new URL("shared-parent.mjs", import.meta.url));
 
@@ -41,8 +42,13 @@ export class SharedParent {
     return end(this.#child, "SIGKILL");
   }
 
-  signal(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
+  /** Stops it, and none of its workers. */
+  freeze(): Promise<void> {
+    return freeze(this.#child.pid!);
+  }
+
+  thaw(): Promise<void> {
+    return thaw(this.#child.pid!);
   }
 
   #rest = "";

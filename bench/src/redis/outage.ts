@@ -24,7 +24,7 @@ export async function runOutage(
   lengthMs: number,
 ): Promise<Outage> {
   await Promise.all(Array.from({ length: KEYS }, (_, i) => decide(`user_${i}`)));
-  if (trouble === "frozen") server.freeze();
+  if (trouble === "frozen") await server.freeze();
   else await server.kill();
   const times: number[] = [];
   let asked = 0;

@@ -94,13 +94,13 @@ export async function measureOutage(store: SqlStore, trouble: Trouble, shape: Ou
 
 async function begin(server: SqlServer, trouble: Trouble): Promise<void> {
   if (trouble === "killed") await server.process.kill();
-  else if (trouble === "frozen") server.process.freeze();
+  else if (trouble === "frozen") await server.process.freeze();
   else await server.ask("TRUNCATE TABLE sluice_counters");
 }
 
 async function end({ process }: SqlServer, trouble: Trouble): Promise<void> {
   if (trouble === "killed") await process.begin();
-  else if (trouble === "frozen") process.thaw();
+  else if (trouble === "frozen") await process.thaw();
 }
 
 /** How long after a moment something is so. */
