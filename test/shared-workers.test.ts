@@ -73,6 +73,7 @@ describe("workers of one parent", () => {
     expect(await parent.ended(killed.name)).toBe("SIGKILL");
     // The parent has a killed worker to answer to, and lives; the late one finds what the others have counted.
     const late = await begin(HOUR);
+    await goesOn(late.name, 1);
     workers.noteStall(true);
     await parent.freeze();
     await Promise.all([a, late].map(({ name }) => goesOn(name, isDeep ? 3_000 : 700)));
