@@ -37,7 +37,8 @@ export function gatedEngine(options: GatedOptions = {}) {
   const events: TraceEvent[] = [];
   const onDenial = (...args: unknown[]) => void heard.push(["told", ...args]);
   const trace = isTraced ? (event: TraceEvent) => void events.push(event) : null;
-  engine.attach(new LayeredDecision(engine, { ledger, gate: isGated ? gate : null, onDenial, trace }));
+  const layers = new LayeredDecision(engine, { ledger, gate: isGated ? gate : null, onDenial, trace });
+  engine.attach(layers);
   const scope = () => engine.scopes.find("default", "api", MINUTE_MS);
   const decide = (cost = 1, limit = 10, read: ReadOutcome | null = null, identifier = "a") =>
     engine.decide(scope(), identifier, limit, cost, read);
@@ -62,5 +63,5 @@ export function gatedEngine(options: GatedOptions = {}) {
     previous: 0,
     ...fields,
   });
-  return { time, engine, ledger, told, heard, events, decide, item, decideMany, sequence, slot, read };
+  return { time, engine, layers, ledger, told, heard, events, decide, item, decideMany, sequence, slot, read };
 }

@@ -95,7 +95,7 @@ export const METRICS: readonly Metric[] = [
   },
   counter(
     "sluice_decisions_degraded_total",
-    "Allowed from memory though the rules asked for a read of the origin.",
+    "Allowed from memory though the rules asked for a read of the origin, or before the first import.",
     ({ stats }) => stats.decisions.degraded,
   ),
   counter(

@@ -55,3 +55,7 @@ export const ERROR_BUDGET_DEFAULT = 0.02;
 
 export const CLOSE_TIMEOUT_MAX_MS = 60_000;
 export const CLOSE_TIMEOUT_DEFAULT_MS = 5_000;
+
+export const READY_TIMEOUT_MAX_MS = 60_000;
+/** As long as a server that has just started stays out of service for a store that does not answer. */
+export const READY_TIMEOUT_DEFAULT_MS = 5_000;

@@ -29,7 +29,7 @@ export const ERRORS = {
   RL_GLOBAL_INVALID: "global counters: an object with the functions publish, read, cleanUp and close, and denials",
   RL_MODE_INVALID: '"counters", "denials" or "both"',
   RL_INTERVAL_INVALID:
-    "a number of milliseconds: flushMs 5 to 1000, readTimeoutMs 1 to 300, closeTimeoutMs 0 to 60000, publishMs and importMs 100 to globalDurationMin",
+    "a number of milliseconds: flushMs 5 to 1000, readTimeoutMs 1 to 300, closeTimeoutMs 0 to 60000, timeoutMs 0 to 60000, publishMs and importMs 100 to globalDurationMin",
   RL_COMMANDS_INVALID: "a number from 20 to 10000000",
   RL_FLOOR_INVALID: "a number from 0 to 1",
   RL_BUDGET_INVALID: "a number above 0, up to 1",

@@ -28,7 +28,10 @@ export interface Decision {
   readonly current: number;
   readonly reason: Reason;
   readonly source: Source;
-  /** Decided without information the rules asked for: a store was away, or the cell table was full. */
+  /**
+   * Decided without information the rules asked for: a store was away, other regions were not read yet after a start, or the cell
+   * table was full.
+   */
   readonly degraded: boolean;
 }
 

@@ -34,6 +34,41 @@ describe("a decision behind a gate", () => {
     },
   );
 
+  test.each([
+    [true, true],
+    [true, false],
+    [false, true],
+    [false, false],
+  ])(
+    "is degraded while other regions have not been heard, if its window is one of theirs; gated: %s, traced: %s",
+    (isGated, isTraced) => {
+      const { engine, layers, told, decide, item, decideMany, read } = gatedEngine({ isGated, isTraced });
+      told.isSettled = true;
+      layers.awaitOthers(MINUTE_MS);
+      // A key without a slot, one with a slot, a peek, after a read, and in a batch.
+      for (const answer of [decide(), decide(), decide(0), decide(1, 10, read())]) {
+        expect(answer).toMatchObject({ success: true, reason: "allowed", degraded: true });
+      }
+      expect(decideMany([item("a"), item("b")])).toMatchObject({ decisions: [{ degraded: true }, { degraded: true }] });
+      expect(engine.tally.read("degraded")).toBe(6);
+      // A denial is never wrong, whatever is missing.
+      expect(decide(9)).toMatchObject({ success: false, degraded: false });
+      layers.awaitOthers(MINUTE_MS + 1);
+      expect(decide()).toMatchObject({ success: true, degraded: false });
+      layers.awaitOthers(MINUTE_MS);
+      layers.hearOthers();
+      expect(decide()).toMatchObject({ success: true, degraded: false });
+      expect(engine.tally.read("degraded")).toBe(6);
+    },
+  );
+
+  test("what must be read is read, though the answer will be degraded in any case", () => {
+    const { layers, told, decide } = gatedEngine();
+    layers.awaitOthers(MINUTE_MS);
+    told.verdict = "read";
+    expect(decide()).toBeNull();
+  });
+
   test("a key without a slot is entered in the ledger, though the gate calls everything settled", () => {
     const { told, ledger, decide, slot } = gatedEngine();
     told.isSettled = true;

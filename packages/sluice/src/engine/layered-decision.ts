@@ -30,10 +30,27 @@ export interface LayerParts {
 export class LayeredDecision implements Layers {
   readonly #engine: Engine;
   readonly #parts: LayerParts;
+  /** Whether a request may take the fast path at all: no history is kept, and nothing is missing. */
+  #mayBePlain: boolean;
+  /** Allows in windows of at least this are degraded: other regions take part in them, and have not been heard. */
+  #unheardFromMs: number = Number.POSITIVE_INFINITY;
 
   constructor(engine: Engine, parts: LayerParts) {
     this.#engine = engine;
     this.#parts = parts;
+    this.#mayBePlain = parts.trace === null;
+  }
+
+  /** Until `hearOthers`, allows in windows of at least `durationMinMs` are degraded. */
+  awaitOthers(durationMinMs: number): void {
+    this.#unheardFromMs = durationMinMs;
+    this.#mayBePlain = false;
+  }
+
+  /** The other regions' counts have arrived. */
+  hearOthers(): void {
+    this.#unheardFromMs = Number.POSITIVE_INFINITY;
+    this.#mayBePlain = this.#parts.trace === null;
   }
 
   get mustGiveUp(): boolean {
@@ -42,9 +59,9 @@ export class LayeredDecision implements Layers {
 
   // Stryker disable next-line BlockStatement: never ready takes the long way, which gives the same
   isReady(slot: Slot, sequence: Sequence): boolean {
-    const { gate, trace } = this.#parts;
+    const { gate } = this.#parts;
     // Stryker disable next-line ConditionalExpression: the same; true was killed
-    return trace === null && (gate === null || gate.isSettled(slot, sequence));
+    return this.#mayBePlain && (gate === null || gate.isSettled(slot, sequence));
   }
 
   decide(asked: Asked, read: ReadOutcome | null): Decision | null {
@@ -83,11 +100,16 @@ export class LayeredDecision implements Layers {
     return this.#parts.trace === null ? null : basisOf(this.#engine.table, slot, sequence);
   }
 
+  judge(asked: Asked, read: ReadOutcome | null): Verdict {
+    const verdict = this.#judgeRegion(asked, read);
+    return verdict === "proceed" && asked.key.durationMs >= this.#unheardFromMs ? "degraded" : verdict;
+  }
+
   /**
    * A read that was made for this request counts, unless it failed, or began before the key's last denial. One of a window
    * that has ended meanwhile says nothing of the new one.
    */
-  judge({ slot, sequence, nowMs, key }: Asked, read: ReadOutcome | null): Verdict {
+  #judgeRegion({ slot, sequence, nowMs, key }: Asked, read: ReadOutcome | null): Verdict {
     const { gate } = this.#parts;
     if (gate === null) return "proceed";
     if (read !== null && !read.isOk) return "degraded";

@@ -42,6 +42,8 @@ export class DenialChannel {
   readonly breaker: Breaker = new Breaker();
   /** Writes under way; calling one gives it up. */
   readonly pending: Pending = new Set();
+  /** Denials of shorter windows stay in their region. */
+  readonly durationMinMs: number;
   readonly #engine: Engine;
   readonly #ledger: Ledger;
   readonly #counters: Counters;
@@ -60,6 +62,7 @@ export class DenialChannel {
     this.#ledger = ledger;
     this.#counters = counters;
     this.#options = options;
+    this.durationMinMs = options.durationMinMs;
   }
 
   /**
@@ -68,7 +71,7 @@ export class DenialChannel {
    */
   hear(slot: Slot, sequence: Sequence, durationMs: DurationMs, limit: number): void {
     const used = this.#engine.table.regional(slot, sequence);
-    if (durationMs < this.#options.durationMinMs || used < limit * USED_MIN) return;
+    if (durationMs < this.durationMinMs || used < limit * USED_MIN) return;
     const name = this.#ledger.name(slot)!;
     if (this.#settled.get(name) === sequence) return;
     this.#settled.set(name, sequence);

@@ -149,9 +149,10 @@ describe("global layer", () => {
     }
   });
 
-  test("a store that cannot tell origins apart is not told of any", () => {
+  test("a store that cannot tell origins apart is not told of any", async () => {
     const { time, layer } = setUp("counters");
     layer.start();
+    await time.settle();
     // Publish, import and cleanup.
     expect(time.pending).toBe(3);
     layer.stop();
@@ -246,5 +247,130 @@ describe("global layer", () => {
     expect(time.pending).toBe(0);
     await time.advance(100_000);
     expect(counters.published.length).toBe(before);
+  });
+
+  describe("the join at the start", () => {
+    test("registers, then reads everything to its last page, though that takes longer than an import may", async () => {
+      const { time, counters, registered, layer } = setUp("counters", { originIds: ["7"] });
+      const pages = ["1", "2", "3", undefined];
+      const seen: (string | null)[] = [];
+      counters.read = async (_, cursor) => {
+        expect(registered).toEqual(["eu 7"]);
+        seen.push(cursor);
+        // Each page takes as long as a whole import may.
+        time.pass(2_000);
+        const rest = pages.shift();
+        return { cells: [], cursor: "9", regionsLive: 2, ...(rest === undefined ? {} : { rest }) };
+      };
+      layer.start();
+      await time.settle();
+      expect(seen).toEqual([null, "1", "2", "3"]);
+      expect(layer.isImported).toBe(true);
+      layer.stop();
+    });
+
+    test("an origin that cannot be read does not keep a process from importing", async () => {
+      const { time, registered, layer } = setUp("counters", { originIds: [] });
+      layer.start();
+      await time.settle();
+      expect([registered, layer.isImported]).toEqual([[], true]);
+      layer.stop();
+    });
+
+    test("a join that fails is tried again soon, ever more rarely, and no round imports before it has succeeded", async () => {
+      const { time, counters, layer } = setUp("counters", { uint32: () => 2 ** 31 });
+      const atMs: number[] = [];
+      const startMs = time.monoMs;
+      const { read } = counters;
+      counters.read = (region, cursor) => {
+        atMs.push(time.monoMs - startMs);
+        return read.call(counters, region, cursor);
+      };
+      counters.trouble("failing");
+      layer.start();
+      await time.advance(8_000);
+      // 50 ms, doubled each time, up to the 2 s of an import; the middle of the jitter.
+      expect(atMs).toEqual([0, 50, 150, 350, 750, 1_550, 3_150, 5_150, 7_150]);
+      // Those, and the publishes.
+      expect([layer.isImported, layer.failed]).toEqual([false, 9 + 8]);
+      counters.heal();
+      await time.advance(1_150);
+      expect([atMs.length, layer.isImported]).toEqual([10, true]);
+      // From here on the rounds import.
+      await time.advance(10_000);
+      expect(atMs).toHaveLength(15);
+      layer.stop();
+      expect(time.pending).toBe(0);
+    });
+
+    test.each([
+      ["counters", 1, 0],
+      ["denials", 0, 1],
+      ["both", 1, 1],
+    ] as const)("in mode %s it is %i reads of the counts and %i of the denials", async (mode, reads, denialReads) => {
+      const { time, counters, layer } = setUp(mode);
+      layer.start();
+      await time.settle();
+      expect([counters.reads.length, counters.denialReads, layer.isImported]).toEqual([reads, denialReads, true]);
+      layer.stop();
+    });
+
+    test("in mode both the counts alone are not enough", async () => {
+      const { time, counters, layer } = setUp("both");
+      const { active } = counters.denials;
+      Object.assign(counters.denials, { active: () => Promise.reject(new Error("away")) });
+      layer.start();
+      await time.settle();
+      expect(layer.isImported).toBe(false);
+      Object.assign(counters.denials, { active });
+      await time.advance(60);
+      expect(layer.isImported).toBe(true);
+      layer.stop();
+    });
+
+    test("whoever waits for it gets an answer: when it is done, at the timeout, or at the stop; and no timer is left", async () => {
+      const { time, counters, layer } = setUp();
+      counters.trouble("stalled");
+      layer.start();
+      const answers: unknown[] = [];
+      const wait = (timeoutMs: number) =>
+        layer.imported(timeoutMs).then((isImported) => answers.push([timeoutMs, isImported]));
+      void wait(100);
+      void wait(5_000);
+      await time.advance(100);
+      expect(answers).toEqual([[100, false]]);
+      counters.heal();
+      await time.settle();
+      expect(answers).toEqual([
+        [100, false],
+        [5_000, true],
+      ]);
+      layer.stop();
+      expect([await layer.imported(5_000), time.pending]).toEqual([true, 0]);
+    });
+
+    test("stopped before it has succeeded, it is not tried again, and whoever waits learns that it never was", async () => {
+      const { time, counters, layer } = setUp();
+      counters.trouble("failing");
+      layer.start();
+      const answer = layer.imported(5_000);
+      await time.settle();
+      layer.stop();
+      expect([await answer, await layer.imported(5_000), time.pending]).toEqual([false, false, 0]);
+      const { length } = counters.reads;
+      counters.heal();
+      await time.advance(10_000);
+      expect([counters.reads.length, layer.isImported]).toEqual([length, false]);
+    });
+
+    test("an answer that arrives after the stop joins nothing", async () => {
+      const { time, counters, layer } = setUp();
+      counters.trouble("stalled");
+      layer.start();
+      layer.stop();
+      counters.heal();
+      await time.settle();
+      expect(layer.isImported).toBe(false);
+    });
   });
 });

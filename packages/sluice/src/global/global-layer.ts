@@ -3,6 +3,9 @@
  *
  * Nothing here is ever waited for by a request. A round that fails is given up; the next one does its work. Rhythms are
  * jittered by a tenth, so that processes started together do not come together for ever.
+ *
+ * A process that starts joins first: it registers, then reads everything that the other regions have published, and retries until it
+ * has succeeded once. Until then it knows nothing of them, `isImported` is false, and its decisions say so (limiter/stack.ts).
  */
 import type { Clock, Random, Timers } from "../core/clock.ts";
 import { withDeadline } from "../core/deadline.ts";
@@ -45,6 +48,8 @@ const CLEANUP_ROWS_MAX = 1_000;
 /** A cleanup takes no longer than this; the next one goes on. */
 const CLEANUP_MAX_MS = 10_000;
 const JITTER = 0.1;
+/** A join that failed is tried again after 50 ms, then after twice as long each time, up to an import interval. */
+const JOIN_AGAIN_MS = 50;
 /** How long the store has to let go of its connections. */
 const LET_GO_MS = 1_000;
 
@@ -52,6 +57,8 @@ const LET_GO_MS = 1_000;
 interface Round {
   readonly run: () => Promise<void>;
   readonly everyMs: number;
+  /** Reads what the join reads: not before the join is done, because two reads at once would share one cursor. */
+  readonly isAfterJoin: boolean;
   handle: unknown;
   isUnderWay: boolean;
 }
@@ -64,7 +71,13 @@ export class GlobalLayer {
   readonly #bounded: BoundedCounters;
   readonly #options: GlobalOptions;
   readonly #rounds: Round[] = [];
+  /** Callers of `imported` that wait; calling one settles it. */
+  readonly #waiting = new Set<() => void>();
+  #joinHandle: unknown = undefined;
   #isRunning = false;
+  #isImported = false;
+  /** Called once, after the first import. Set by the stack. */
+  onImported: () => void = () => {};
   /** Rounds that failed, of any kind. */
   failed = 0;
 
@@ -78,19 +91,19 @@ export class GlobalLayer {
     this.import = new Import(engine, ledger, bounded, options);
     this.denials = new DenialChannel(engine, ledger, bounded, options);
     const { mode, publishMs, importMs, clock } = options;
-    const add = (everyMs: number, run: () => Promise<void>): Round => {
-      const round = { run, everyMs, handle: undefined, isUnderWay: false };
+    const add = (everyMs: number, run: () => Promise<void>, isAfterJoin = false): Round => {
+      const round = { run, everyMs, isAfterJoin, handle: undefined, isUnderWay: false };
       this.#rounds.push(round);
       return round;
     };
     if (mode !== "denials") {
       add(publishMs, () => this.publish.publishOnce(this.floor));
-      add(importMs, () => this.import.importOnce());
+      add(importMs, () => this.import.importOnce(), true);
     }
     if (mode !== "counters") {
       const write = add(DENIALS_WRITE_MS, () => this.denials.writeOnce());
       this.denials.onFull = () => this.#runNow(write);
-      add(DENIALS_IMPORT_MS, () => this.denials.importOnce());
+      add(DENIALS_IMPORT_MS, () => this.denials.importOnce(), true);
     }
     add(CLEANUP_MS, () => this.#cleanUp(clock));
     if (counters.register !== undefined) add(REGISTER_MS, () => this.#register());
@@ -102,6 +115,18 @@ export class GlobalLayer {
     return floor ?? publishFloor(this.import.regionsLive, errorBudget);
   }
 
+  /** Whether everything that the other regions had published was read once since the start. Never goes back to false. */
+  get isImported(): boolean {
+    return this.#isImported;
+  }
+
+  /** The shortest window that takes part: shorter ones lack nothing before the first import. */
+  get durationMinMs(): number {
+    const { mode, durationMinMs } = this.#options;
+    if (mode === "counters") return durationMinMs;
+    return mode === "denials" ? this.denials.durationMinMs : Math.min(durationMinMs, this.denials.durationMinMs);
+  }
+
   /** What the store counted, if it is somewhere else. */
   get health(): CountersHealth | null {
     return this.#counters.health?.() ?? null;
@@ -110,11 +135,33 @@ export class GlobalLayer {
   start(): void {
     this.#isRunning = true;
     for (const round of this.#rounds) this.#arm(round);
+    void this.#join(JOIN_AGAIN_MS);
   }
 
   stop(): void {
+    const { timers } = this.#options;
     this.#isRunning = false;
-    for (const round of this.#rounds) this.#options.timers.clear(round.handle);
+    for (const round of this.#rounds) timers.clear(round.handle);
+    if (this.#joinHandle !== undefined) timers.clear(this.#joinHandle);
+    for (const settle of this.#waiting) settle();
+  }
+
+  /**
+   * Resolves after the first import, after `timeoutMs`, or when the layer stops, with `isImported`. Keeps the process alive until
+   * then: nothing else may, and a program that awaits this at its top level would end in mid-start.
+   */
+  imported(timeoutMs: number): Promise<boolean> {
+    const { timers } = this.#options;
+    if (this.#isImported || !this.#isRunning) return Promise.resolve(this.#isImported);
+    return new Promise((resolve) => {
+      const settle = () => {
+        timers.clear(handle);
+        this.#waiting.delete(settle);
+        resolve(this.#isImported);
+      };
+      const handle = timers.set(settle, timeoutMs, true);
+      this.#waiting.add(settle);
+    });
   }
 
   /** Stops, and tells the other regions what is left to tell, if the store takes it. */
@@ -130,6 +177,32 @@ export class GlobalLayer {
     await this.#bounded.close();
     for (const expire of this.denials.pending) expire();
     if (letGo(this.#counters)) await withDeadline(() => this.#counters.close(), LET_GO_MS, timers);
+  }
+
+  /** Joins the other regions, and retries until it has succeeded once. Failures are counted and never rejected. */
+  async #join(againMs: number): Promise<void> {
+    const { timers, importMs } = this.#options;
+    try {
+      await this.#joinOnce();
+    } catch {
+      this.failed++;
+      if (!this.#isRunning) return;
+      const nextMs = Math.min(2 * againMs, importMs);
+      this.#joinHandle = timers.set(() => void this.#join(nextMs), this.#jittered(againMs));
+      return;
+    }
+    if (!this.#isRunning) return;
+    this.#isImported = true;
+    this.onImported();
+    for (const settle of this.#waiting) settle();
+  }
+
+  /** Registers, then reads everything: a region is known under its name before it takes rows for those of others. */
+  async #joinOnce(): Promise<void> {
+    const { mode } = this.#options;
+    if (this.#counters.register !== undefined) await this.#register();
+    if (mode !== "denials") await this.import.importOnce(Number.POSITIVE_INFINITY);
+    if (mode !== "counters") await this.denials.importOnce();
   }
 
   async #register(): Promise<void> {
@@ -148,15 +221,18 @@ export class GlobalLayer {
   }
 
   #arm(round: Round): void {
-    const { timers, random } = this.#options;
-    const jitter = 1 - JITTER + (2 * JITTER * random.uint32()) / 2 ** 32;
-    round.handle = timers.set(() => {
+    round.handle = this.#options.timers.set(() => {
       this.#arm(round);
       this.#runNow(round);
-    }, round.everyMs * jitter);
+    }, this.#jittered(round.everyMs));
+  }
+
+  #jittered(ms: number): number {
+    return ms * (1 - JITTER + (2 * JITTER * this.#options.random.uint32()) / 2 ** 32);
   }
 
   #runNow(round: Round): void {
+    if (round.isAfterJoin && !this.#isImported) return;
     if (this.#isRunning && !round.isUnderWay) void this.#run(round);
   }
 

@@ -74,9 +74,9 @@ export class Import {
     return this.#clock.monoMs() - this.#lastMs;
   }
 
-  /** Reads what changed, or all, and merges it. Rejects if the store fails. */
-  async importOnce(): Promise<void> {
-    const untilMs = this.#clock.monoMs() + this.#options.importMs;
+  /** Reads what changed, or all, and merges it. A full pass goes on for `budgetMs` at most. Rejects if the store fails. */
+  async importOnce(budgetMs: number = this.#options.importMs): Promise<void> {
+    const untilMs = this.#clock.monoMs() + budgetMs;
     try {
       if (this.#untilFull === 0 && this.#rest === undefined) await this.#beginPass();
       else await this.#follow();

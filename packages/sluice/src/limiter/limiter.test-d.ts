@@ -30,6 +30,9 @@ test("what the design shows compiles", () => {
     limiter.rule({ namespace: "api", limit: 100, duration: 1_000 }).limit("user_42", { cost: 5 }),
   ).resolves.toEqualTypeOf<Decision>();
   expectTypeOf(limiter.close()).toEqualTypeOf<Promise<CloseReport>>();
+  expectTypeOf(limiter.ready()).toEqualTypeOf<Promise<boolean>>();
+  expectTypeOf(limiter.ready({ timeoutMs: 5_000 })).toEqualTypeOf<Promise<boolean>>();
+  void limiter.ready({ timeoutMs: undefined });
   expectTypeOf(new Limiter()).toEqualTypeOf<Limiter>();
   expectTypeOf(new Limiter({ cellsMax: 5, whenFull: "deny" })).toEqualTypeOf<Limiter>();
   limiter.inspect({ namespace: "api", identifier: "user_42", duration: "1h" });
@@ -55,6 +58,15 @@ test("a request has all of its required fields", () => {
   void limiter.rule({ namespace: "api", limit: 5, duration: "1m" }).decide();
   // @ts-expect-error a batch is an array
   void limiter.decideMany(request);
+});
+
+test("ready takes a timeout in milliseconds and nothing else", () => {
+  // @ts-expect-error a text is not a number of milliseconds
+  void limiter.ready({ timeoutMs: "5s" });
+  // @ts-expect-error the option is timeoutMs
+  void limiter.ready({ timeout: 5_000 });
+  // @ts-expect-error a number is not an object
+  void limiter.ready(5_000);
 });
 
 test("a field has its type and no other", () => {

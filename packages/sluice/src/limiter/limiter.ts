@@ -4,7 +4,7 @@
  * Invariant: whatever can be wrong with a request is found before anything is counted.
  */
 import { assert } from "../core/assert.ts";
-import { BATCH_MAX } from "../core/bounds.ts";
+import { BATCH_MAX, READY_TIMEOUT_DEFAULT_MS, READY_TIMEOUT_MAX_MS } from "../core/bounds.ts";
 import type { Duration } from "../core/duration.ts";
 import { SluiceError } from "../core/errors.ts";
 import { type BatchItem, decideBatch, isSameCell } from "../engine/batch.ts";
@@ -15,7 +15,7 @@ import { type Key, keyOf } from "../engine/key.ts";
 import type { Scope } from "../engine/scope.ts";
 import type { RegionalLayer } from "../origin/regional-layer.ts";
 import { checkKnown } from "./known.ts";
-import { type LimiterOptions, readOptions } from "./options.ts";
+import { checkInterval, type LimiterOptions, readOptions } from "./options.ts";
 import { checkCost, checkLimit, checkRequest, type InspectRequest, type LimitRequest } from "./request.ts";
 import { type CloseReport, Stack } from "./stack.ts";
 import { readStats, type Stats } from "./stats.ts";
@@ -35,6 +35,12 @@ export interface RuleOptions {
 /** What may differ between two requests of one rule. */
 export type RuleRequest = Pick<LimitRequest, "cost">;
 
+/** How long `ready` waits. */
+export interface ReadyOptions {
+  /** 0 to 60,000 ms, default 5000. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /** A limit that is asked about many identifiers: everything but the identifier is checked and hashed once. */
 export interface Rule {
   limit(identifier: string, request?: RuleRequest): Promise<Decision>;
@@ -46,6 +52,8 @@ export interface Rule {
 const READS_MAX = 4;
 
 const RULE_KNOWN: readonly (keyof RuleOptions)[] = ["workspace", "namespace", "limit", "duration"];
+
+const READY_KNOWN: readonly (keyof ReadyOptions)[] = ["timeoutMs"];
 
 export class Limiter {
   readonly #stack: Stack;
@@ -141,6 +149,18 @@ export class Limiter {
       identifier,
       limit,
     );
+  }
+
+  /**
+   * Resolves `true` once this process has read what the other regions have counted, and `false` if that has not happened within
+   * `timeoutMs` or before `close()`. Until then, allows in windows that the regions share are `degraded`. Without a global layer it
+   * resolves `true` at once. An outage never rejects it; invalid options do, with a SluiceError.
+   */
+  async ready(options: ReadyOptions = {}): Promise<boolean> {
+    checkKnown(options, READY_KNOWN);
+    const { timeoutMs = READY_TIMEOUT_DEFAULT_MS } = options;
+    checkInterval(timeoutMs, "timeoutMs", 0, READY_TIMEOUT_MAX_MS);
+    return this.#stack.ready(timeoutMs);
   }
 
   /** Counters since the start, and gauges of now. */

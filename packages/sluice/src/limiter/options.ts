@@ -207,7 +207,7 @@ function checkPassedIn(clock: Clock, timers: Timers, random: Random): void {
   }
 }
 
-function checkInterval(value: unknown, field: string, minMs: number, maxMs: number): void {
+export function checkInterval(value: unknown, field: string, minMs: number, maxMs: number): void {
   if (!isWithin(value, minMs, maxMs)) throw new SluiceError("RL_INTERVAL_INVALID", field, value);
 }
 

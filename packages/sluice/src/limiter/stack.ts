@@ -64,7 +64,12 @@ export class Stack {
     }
     const denials = settings.globalMode === "counters" ? undefined : this.global?.denials;
     const onDenial = denials === undefined ? null : denials.hear.bind(denials);
-    this.engine.attach(new LayeredDecision(this.engine, { ledger, gate: this.regional, onDenial, trace }));
+    const decisions = new LayeredDecision(this.engine, { ledger, gate: this.regional, onDenial, trace });
+    this.engine.attach(decisions);
+    if (this.global !== null) {
+      decisions.awaitOthers(this.global.durationMinMs);
+      this.global.onImported = () => decisions.hearOthers();
+    }
     this.engine.clock.onFollow = () => {
       ledger.renewWriter();
       this.regional?.makeAllStale();
@@ -76,6 +81,11 @@ export class Stack {
   /** After a decision: must cost next to nothing. */
   wake(): void {
     this.#housekeeping.wake();
+  }
+
+  /** Whether the first import is done; resolves with false after `timeoutMs`, or if the stack closes before it. */
+  async ready(timeoutMs: number): Promise<boolean> {
+    return this.global?.imported(timeoutMs) ?? true;
   }
 
   /** Stops every timer, replays and publishes what is left. */

@@ -21,7 +21,7 @@ export interface Stats {
     };
     /** Decided without a record of its own, because the table was full. */
     readonly unrecorded: number;
-    /** Allowed from memory though the rules asked for a read of the origin. */
+    /** Allowed from memory though the rules asked for a read of the origin, or before the first import. */
     readonly degraded: number;
   };
   readonly cells: {
@@ -71,6 +71,8 @@ export interface OriginStats {
 }
 
 export interface GlobalStats {
+  /** Whether the first import is done. Until then, allows in windows that the regions share are `degraded`. */
+  readonly isImported: boolean;
   readonly regionsLive: number;
   /** The part of a limit below which counts are not published now. */
   readonly floor: number;
@@ -139,6 +141,7 @@ function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
   const { publish, import: imports, denials, failed, floor } = layer;
   const { emitted, dropped, inflated } = denials;
   return {
+    isImported: layer.isImported,
     regionsLive: imports.regionsLive,
     floor,
     rowsPublished: publish.rows,

@@ -125,8 +125,8 @@ export class Watch {
       this.#degraded = { sinceMs: nowMs, before: this.#degradedSeen };
       this.#desk.tell({ kind: "degraded", state: "began" });
     }
-    // That nobody asks is no end of an outage.
-    if (this.#degraded !== null && (isLast || (!isGrowing && this.#isOriginThere()))) {
+    // No traffic does not mean that the outage is over.
+    if (this.#degraded !== null && (isLast || (!isGrowing && this.#isOriginThere() && this.#isImported()))) {
       const { sinceMs, before } = this.#degraded;
       this.#degraded = null;
       this.#desk.tell({ kind: "degraded", state: "ended", decisions: decisions - before, forMs: nowMs - sinceMs });
@@ -137,6 +137,10 @@ export class Watch {
   #isOriginThere(): boolean {
     const calls = this.#stack.regional?.calls;
     return calls === undefined || (calls.breaker.state === "closed" && calls.health?.isConnected !== false);
+  }
+
+  #isImported(): boolean {
+    return this.#stack.global?.isImported !== false;
   }
 
   /** Whether both ways have been gone to their end since something last failed. */

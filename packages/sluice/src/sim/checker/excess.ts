@@ -97,15 +97,16 @@ export class Excess implements CheckerPart {
     const startMs = (event.sequence - back) * event.durationMs;
     // A clock that runs behind asks about a cell that the stores have let expire.
     if (startMs + 2 * event.durationMs <= atMs) return cell.total;
-    const { region, begunAtMs, forgotAtMs } = truth.life(process);
+    const { region, forgotAtMs } = truth.life(process);
     const { durationMs } = event;
     const options = this.#options!;
     const horizons = this.#horizons!;
     const regionalMs = horizons.regionalMs + freshnessMs(durationMs);
     const sinceRegional = options.hasOrigin ? this.#since([region], atMs, regionalMs) : Number.NEGATIVE_INFINITY;
     const isGlobal = options.hasGlobal && options.globalMode !== "denials" && durationMs >= options.globalMinDuration;
-    // A process that began, or forgot, has to import first, in calm; one with a small table may have no room for it.
-    const importedMs = Math.max(begunAtMs, forgotAtMs) + horizons.globalMs;
+    // A process that forgot has to import again, in calm; one with a small table may have no room for it. One that has just begun
+    // flags its answers until it has imported, so they never get here.
+    const importedMs = forgotAtMs + horizons.globalMs;
     const isTight = options.cellsMax < options.keys.length;
     const sinceOf = (from: string): number => {
       if (from === region) return sinceRegional;

@@ -13,7 +13,7 @@ import type { DecisionEvent, OriginEvent } from "../../core/trace.ts";
 import { freshnessMs } from "../../origin/freshness.ts";
 import type { HistoryLine } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
-import { mayReadLate } from "./horizons.ts";
+import { horizonsOf, mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { LifeTruth, Truth } from "./truth.ts";
 
@@ -37,14 +37,17 @@ export class Freshness implements CheckerPart {
   /** Allows that waited for, or rest on, what the origin said. */
   checked = 0;
   #options: WorldOptions | undefined;
+  #joinMs = 0;
   readonly #heard = new Map<string, Heard>();
   readonly #deniedMs = new Map<string, number>();
   readonly #denials = new Map<string, Denial>();
 
-  check({ process, event }: HistoryLine, truth: Truth): Problem {
-    if (event.kind === "setup") this.#options = event.options;
-    else if (event.kind === "read" || event.kind === "raise") this.#hear(process, event);
-    else if (event.kind === "decision") return this.#decision(process, event, truth.life(process));
+  check({ atMs, process, event }: HistoryLine, truth: Truth): Problem {
+    if (event.kind === "setup") {
+      this.#options = event.options;
+      this.#joinMs = horizonsOf(event.options).joinMs;
+    } else if (event.kind === "read" || event.kind === "raise") this.#hear(process, event);
+    else if (event.kind === "decision") return this.#decision(atMs, process, event, truth.life(process));
     return undefined;
   }
 
@@ -60,16 +63,21 @@ export class Freshness implements CheckerPart {
     if (kind === "read") heard.readMs = Math.max(heard.readMs, beganMs);
   }
 
-  #decision(process: string, event: DecisionEvent, { evicted, followed }: LifeTruth): Problem {
+  #decision(atMs: number, process: string, event: DecisionEvent, life: LifeTruth): Problem {
     const { key, sequence, monoMs, reason, degraded } = event;
-    const options = this.#options;
-    if (options?.hasOrigin !== true) return undefined;
+    const { evicted, followed } = life;
+    const options = this.#options!;
+    const isJoining = options.hasGlobal && atMs - life.begunAtMs <= this.#joinMs && isShared(event, options);
+    if (!options.hasOrigin) {
+      const mayDegrade = isJoining || !isCalm(options);
+      return degraded && reason === "allowed" && !mayDegrade ? "honesty: degraded, and nothing is wrong" : undefined;
+    }
     if (reason === "limit") this.#deniedMs.set(`${process} ${key}`, monoMs);
     // A key without a slot has nowhere to keep a deadline: it is cold, and read in any case.
     if (reason === "limit" && event.own + event.others + event.foreign > 0) {
       this.#denials.set(`${process} ${key}`, { monoMs, sequence, alarms: evicted + followed });
     }
-    if (degraded && reason === "allowed" && !this.#mayDegrade(process, event, options)) {
+    if (degraded && reason === "allowed" && !isJoining && !this.#mayDegrade(process, event, options)) {
       return "honesty: degraded, and nothing is wrong";
     }
     if (reason !== "allowed" || degraded) return undefined;
@@ -87,7 +95,7 @@ export class Freshness implements CheckerPart {
    */
   #mayDegrade(process: string, event: DecisionEvent, options: WorldOptions): boolean {
     const { key, monoMs, durationMs } = event;
-    if (options.faults.length > 0 || options.script !== "none" || options.cellsMax < options.keys.length) return true;
+    if (!isCalm(options) || options.cellsMax < options.keys.length) return true;
     if (mayReadLate(options, event)) return true;
     return monoMs - (this.#deniedMs.get(`${process} ${key}`) ?? Number.NEGATIVE_INFINITY) < durationMs;
   }
@@ -112,4 +120,13 @@ export class Freshness implements CheckerPart {
     if (source === "origin" && heard !== undefined && monoMs - heard.readMs <= freshMs + waitMaxMs) return undefined;
     return `fresh: allowed from ${source}, last heard of the cell ${monoMs - (heard?.anyMs ?? Number.NaN)} ms ago of ${freshMs}`;
   }
+}
+
+function isCalm({ faults, script }: WorldOptions): boolean {
+  return faults.length === 0 && script === "none";
+}
+
+/** Whether other regions take part in the window. */
+function isShared({ durationMs }: DecisionEvent, { globalMinDuration }: WorldOptions): boolean {
+  return durationMs >= globalMinDuration;
 }

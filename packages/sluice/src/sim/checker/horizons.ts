@@ -14,6 +14,8 @@ export interface Horizons {
   readonly globalMs: number;
   /** From the end of a fault until things are as if it had not been. */
   readonly healMs: number;
+  /** From a process's start until it has imported: until then its allows in windows that regions share are degraded. */
+  readonly joinMs: number;
   /** From a row's rise until every region has imported it. */
   readonly importMs: number;
   /** From a loss of rows until they are published again and heard of everywhere. */
@@ -47,7 +49,17 @@ export function horizonsOf(options: WorldOptions): Horizons {
   const healMs = timeoutMs + 2 * BREAKER_MS + RETRY_MS + 3 * regionalMs + (hasGlobal ? roundMs + globalMs : 0);
   const fullPassMs = (FULL_EVERY * ROUND_WORST * importMs) / 2 + globalCallMs + globalMs;
   const importedMs = ROUND_WORST * importMs + globalCallMs;
-  return { regionalMs, globalMs, healMs, importMs: importedMs, fullPassMs, floor: options.floor ?? FLOOR_DEFAULT };
+  // Which origin it is (a read and a raise), then to the store: a registration, all counts, all denials.
+  const joinMs = 2 * originCallMs + 3 * globalCallMs + 1;
+  return {
+    regionalMs,
+    globalMs,
+    healMs,
+    joinMs,
+    importMs: importedMs,
+    fullPassMs,
+    floor: options.floor ?? FLOOR_DEFAULT,
+  };
 }
 
 /**
