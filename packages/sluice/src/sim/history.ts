@@ -24,8 +24,13 @@ export type WorldEvent =
   | { readonly kind: "fault"; readonly fault: FaultKind; readonly target: string; readonly isOn: boolean }
   /** The limiter's own alarms: keys it forgot for want of room, backward clock jumps it followed. Written on change. */
   | { readonly kind: "alarm"; readonly evicted: number; readonly followed: number }
-  /** Backward clock jumps that a limiter held, and the state of its breaker. Written on change. */
-  | { readonly kind: "held"; readonly held: number }
+  /**
+   * Backward clock jumps that a limiter has held so far, and by how much the time of its next decision is ahead of its own wall
+   * clock: at first the size of the correction, 0 once the wall clock has caught up. Written before each decision whose lead
+   * differs from that of the decision before.
+   */
+  | { readonly kind: "held"; readonly held: number; readonly leadMs: number }
+  /** The state of a limiter's breaker. Written on change. */
   | { readonly kind: "breaker"; readonly state: "closed" | "open" | "probing" }
   /** An answer as the caller got it. */
   | {

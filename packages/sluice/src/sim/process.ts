@@ -48,6 +48,7 @@ export class Life implements Caller {
   #evicted = 0;
   #followed = 0;
   #held = 0;
+  #leadMs = 0;
   #breaker: "closed" | "open" | "probing" = "closed";
   #decisions = 0;
 
@@ -158,7 +159,7 @@ export class Life implements Caller {
 
   #trace(event: TraceEvent): void {
     if (this.state === "dead") return;
-    if (event.kind === "decision") this.#tellAlarms();
+    if (event.kind === "decision") this.#tellAlarms(event.wallMs);
     if (event.kind === "raise" || event.kind === "read") this.#tellBreaker();
     this.#history.record(this.#queue.nowMs, this.name, event);
     // Items of a batch stand together.
@@ -171,8 +172,8 @@ export class Life implements Caller {
   }
 
   #look(): void {
-    this.limiter.inspect({ namespace: "clock", identifier: "clock", duration: 1_000 });
-    this.#tellAlarms();
+    const { current, leftMs } = this.limiter.inspect({ namespace: "clock", identifier: "clock", duration: 1_000 });
+    this.#tellAlarms(current.endMs - leftMs);
   }
 
   #tellBreaker(state: "closed" | "open" | "probing" = this.limiter.stats().origin?.breaker ?? "closed"): void {
@@ -181,18 +182,23 @@ export class Life implements Caller {
     this.#history.record(this.#queue.nowMs, this.name, { kind: "breaker", state });
   }
 
-  #tellAlarms(): void {
+  /** `nowMs`: the time that the limiter goes by, which may be ahead of its wall clock. */
+  #tellAlarms(nowMs: number): void {
     const { cells, clock, origin } = this.limiter.stats();
     this.#tellBreaker(origin?.breaker);
-    if (clock.held !== this.#held) {
-      this.#held = clock.held;
-      this.#history.record(this.#queue.nowMs, this.name, { kind: "held", held: clock.held });
-    }
+    this.#tellHeld(clock.held, nowMs - Math.floor(this.clock.wallMs()));
     if (cells.evicted === this.#evicted && clock.followed === this.#followed) return;
     this.#evicted = cells.evicted;
     this.#followed = clock.followed;
     const event = { kind: "alarm", evicted: cells.evicted, followed: clock.followed } as const;
     this.#history.record(this.#queue.nowMs, this.name, event);
+  }
+
+  #tellHeld(held: number, leadMs: number): void {
+    if (held === this.#held && leadMs === this.#leadMs) return;
+    this.#held = held;
+    this.#leadMs = leadMs;
+    this.#history.record(this.#queue.nowMs, this.name, { kind: "held", held, leadMs });
   }
 
   #tellGauges(): void {

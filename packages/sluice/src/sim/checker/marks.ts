@@ -93,6 +93,8 @@ export class Marks implements CheckerPart {
   readonly #denials = new Map<string, Denial>();
   readonly #sequences = new Map<string, number>();
   readonly #running = new Map<string, { begun: number; alive: number }>();
+  /** Held clocks per life so far. */
+  readonly #held = new Map<string, number>();
   #batch = "";
   readonly #batchKeys = new Set<string>();
 
@@ -197,7 +199,8 @@ export class Marks implements CheckerPart {
         break;
       }
       case "held":
-        this.counts["clock-held"]++;
+        this.counts["clock-held"] += event.held - (this.#held.get(process) ?? 0);
+        this.#held.set(process, event.held);
         break;
       case "breaker":
         if (event.state === "open") this.counts["breaker-opened"]++;
