@@ -170,8 +170,8 @@ function takeBack(engine: Engine, items: readonly BatchItem[]): void {
     patches: [
       {
         file: "engine/held-clock.ts",
-        find: "      this.held++;\n    }\n",
-        replace: "      this.held++;\n    }\n    this.lastMs = wallMs;\n",
+        find: "      this.#advance(wallMs, this.#clock.monoMs());\n    }\n",
+        replace: "      this.#advance(wallMs, this.#clock.monoMs());\n    }\n    this.lastMs = wallMs;\n",
       },
     ],
     noticedBy: ["time", "monotone"],

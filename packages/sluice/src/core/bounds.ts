@@ -29,7 +29,7 @@ export const CELLS_MAX_DEFAULT = 1_048_576;
 /** A sequence is kept in 32 bits: with the shortest window, wall time may run to (2^32 - 2) * 1 s, the year 2106. */
 export const WALL_MAX_MS: number = (2 ** 32 - 2) * DURATION_MIN_MS;
 
-/** Backward jumps up to this hold the clock; larger ones are followed (DESIGN.md section 7). */
+/** After a backward jump of up to this, time runs at half speed until the wall clock has caught up; a larger one is followed. */
 export const CLOCK_HOLD_MAX_MS = 5_000;
 
 export const REGION_LENGTH_MAX = 64;

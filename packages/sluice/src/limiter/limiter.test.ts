@@ -257,6 +257,33 @@ describe("limiter", () => {
   });
 });
 
+describe("a clock that is corrected backwards", () => {
+  /** Real time until a key with windows of 1 s, full at half of its window, is allowed again. */
+  function deniedForMs(correctionMs: number): number {
+    const time = { wallMs: START_MS + 500, monoMs: 7 };
+    const clock = { wallMs: () => time.wallMs, monoMs: () => time.monoMs };
+    const { decide } = setUp({ clock });
+    const isAllowed = () => decide({ duration: 1_000 }).success;
+    for (let i = 0; i < 10; i++) expect(isAllowed()).toBe(true);
+    time.wallMs -= correctionMs;
+    let passedMs = 0;
+    for (; !isAllowed(); passedMs++) {
+      time.wallMs++;
+      time.monoMs++;
+    }
+    return passedMs;
+  }
+
+  test("denies a full key for at most the size of the correction longer, and for at most twice the time", () => {
+    // Without a correction: to the end of the window, and 1 ms for the previous window's share to fall below the limit.
+    expect(deniedForMs(0)).toBe(501);
+    for (const correctionMs of [1, 2, 10, 100, 499, 500, 501, 1_000, 2_500, 4_900, 5_000]) {
+      expect(deniedForMs(correctionMs)).toBeLessThanOrEqual(501 + Math.min(correctionMs, 501));
+    }
+    expect(deniedForMs(4_900)).toBe(1_002);
+  });
+});
+
 describe("rule", () => {
   test("a rule decides as its limiter does with the same fields, and meets the same counts", async () => {
     const { limiter, decide } = setUp();

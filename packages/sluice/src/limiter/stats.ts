@@ -34,7 +34,7 @@ export interface Stats {
     readonly evicted: number;
   };
   readonly clock: {
-    /** Backward jumps of up to 5 s, during which time stood still. */
+    /** Backward jumps of up to 5 s: after each, time ran at half speed until the wall clock had caught up. */
     readonly held: number;
     /** Larger backward jumps, which were followed. */
     readonly followed: number;

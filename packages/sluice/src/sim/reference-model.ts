@@ -22,16 +22,19 @@ const HOLD_MAX_MS = 5_000;
 export class ReferenceModel {
   readonly #keys = new Map<string, Cells>();
   #nowMs = 0;
+  #wallMs = 0;
+  /** The time and both clocks since which the clock is held; null: it is not. */
+  #hold: { readonly nowMs: number; readonly wallMs: number; readonly monoMs: number } | null = null;
 
-  decide(request: ModelRequest, wallMs: number): Decision {
-    this.observe(wallMs);
+  decide(request: ModelRequest, wallMs: number, monoMs: number): Decision {
+    this.observe(wallMs, monoMs);
     const answer = this.#answer(request, 0n);
     if (answer.success) this.#count(request);
     return answer;
   }
 
-  decideMany(requests: readonly ModelRequest[], wallMs: number): BatchDecision {
-    this.observe(wallMs);
+  decideMany(requests: readonly ModelRequest[], wallMs: number, monoMs: number): BatchDecision {
+    this.observe(wallMs, monoMs);
     const spent = new Map<string, bigint>();
     const answers = requests.map((request) => {
       const earlier = spent.get(keyOf(request)) ?? 0n;
@@ -57,10 +60,21 @@ export class ReferenceModel {
     return Number(this.#effectiveAt(this.#cells(request), request.durationMs, this.#nowMs));
   }
 
-  /** Reads the clock: small backward jumps hold it, larger ones are followed. */
-  observe(wallMs: number): void {
-    const ms = Math.floor(wallMs);
-    if (ms >= this.#nowMs || this.#nowMs - ms > HOLD_MAX_MS) this.#nowMs = ms;
+  /**
+   * Reads the clock. Small backward jumps hold it: it advances by half of what passes on both clocks, counted from the last
+   * jump. Larger ones are followed.
+   */
+  observe(wallMs: number, monoMs: number): void {
+    const hasJumped = wallMs < this.#wallMs;
+    this.#wallMs = wallMs;
+    if (wallMs >= this.#nowMs || this.#nowMs - wallMs > HOLD_MAX_MS) {
+      this.#nowMs = wallMs;
+      this.#hold = null;
+      return;
+    }
+    if (this.#hold === null || hasJumped) this.#hold = { nowMs: this.#nowMs, wallMs, monoMs };
+    const passedMs = Math.min(wallMs - this.#hold.wallMs, monoMs - this.#hold.monoMs);
+    this.#nowMs = this.#hold.nowMs + Math.floor(passedMs / 2);
   }
 
   #answer(request: ModelRequest, earlier: bigint): Decision {
