@@ -7,13 +7,15 @@ import { Replay } from "../packages/sluice/src/origin/replay.ts";
 import { LayeredEngine } from "./layered-engine.ts";
 import { TroubledOrigin } from "./troubled-stores.ts";
 
+/** `raisesMax`: how many cells the budget allows per flush, every 50 ms. */
 export function replaying(raisesMax = 100, cellsMax = 16, trace: Trace | null = null) {
   const world = new LayeredEngine(cellsMax);
   const { time, ledger, engine } = world;
   const origin = new TroubledOrigin(time);
   const calls = new OriginCalls(origin, time.clock, time.timers);
   const merge = new CellMerge(engine, ledger);
-  const replay = new Replay(engine.table, ledger, calls, merge, time.clock, { flushMs: 50, raisesMax, trace });
+  const options = { flushMs: 50, commandsPerSecond: raisesMax * 20, trace };
+  const replay = new Replay(engine.table, ledger, calls, merge, time.clock, options);
   /** Accepts cost on a key whose previous cell is fresh, so that only what is dirty is sent. */
   const accept = (identifier: string, cost = 1) => {
     world.accept(identifier, cost);

@@ -37,7 +37,7 @@ export interface LimiterOptions {
   readonly flushMs?: number | undefined;
   /** How long a request waits for the origin at most: 1 to 300 ms, default 300. */
   readonly readTimeoutMs?: number | undefined;
-  /** How many cells a second are replayed at most: 20 to 10,000,000, default 50,000. What is over waits. */
+  /** How many cells are replayed per second at most: 20 to 10,000,000, default 50,000. The rest waits. */
   readonly commandsPerSecond?: number | undefined;
   /** How often regional counts are published, and foreign ones imported: 100 ms to `globalDurationMin`, default 1000. */
   readonly publishMs?: number | undefined;
@@ -52,7 +52,10 @@ export interface LimiterOptions {
   readonly closeTimeoutMs?: number | undefined;
   /** Hears of breakers, connections, losses and troubles that were survived: for logs and alarms. At most a few a second. */
   readonly onEvent?: EventListener | undefined;
-  /** Hears everything that is decided, learnt and sent: for recording histories. Costs an object an event. */
+  /**
+   * Receives everything that is decided, learnt and sent: for recording histories. Costs one object per event. What it throws on a
+   * decision is thrown to the caller of that decision; what it throws in the background is ignored.
+   */
   readonly trace?: Trace | undefined;
   /** Time, timers and randomness; the defaults are the real ones. */
   readonly clock?: Clock | undefined;

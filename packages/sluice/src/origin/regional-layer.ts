@@ -63,8 +63,8 @@ export class RegionalLayer implements Gate {
     this.#hurryWithinMs = HURRY_FLUSHES * flushMs;
     this.calls = new OriginCalls(origin, clock, timers);
     this.merge = new CellMerge(engine, ledger);
-    const raisesMax = Math.max(1, Math.floor((commandsPerSecond * flushMs) / 1_000));
-    this.replay = new Replay(engine.table, ledger, this.calls, this.merge, clock, { flushMs, raisesMax, trace });
+    const budget = { flushMs, commandsPerSecond, trace };
+    this.replay = new Replay(engine.table, ledger, this.calls, this.merge, clock, budget);
     this.refresh = new Refresh(this.calls, this.merge, clock, readTimeoutMs, trace);
   }
 

@@ -22,7 +22,7 @@ describe("replay", () => {
   });
 
   test("cells nearest their limit go first, within the budget, but for a quarter of it that is for the oldest", async () => {
-    const { accept, replay, raised } = replaying(4);
+    const { accept, time, replay, raised } = replaying(4);
     for (const [identifier, cost] of [
       ["a", 1],
       ["b", 80],
@@ -35,11 +35,12 @@ describe("replay", () => {
     await replay.flushOnce();
     expect(raised()).toEqual(["a1", "d100", "f90", "b80"]);
     expect(replay.unconfirmed()).toBe(70);
+    time.pass(50);
     await replay.flushOnce();
     expect(raised().slice(4)).toEqual(["c50", "e20"]);
   });
 
-  test("a flush that comes late carries what the budget had room for meanwhile, up to four flushes of it", async () => {
+  test("a flush that comes late has the budget of the intervals it missed, up to four, and a carried cell", async () => {
     const { world, time, replay, raised } = replaying(2, 64);
     for (let i = 0; i < 60; i++) world.accept(`user_${i}`, 1);
     const sizes: number[] = [];
@@ -49,14 +50,16 @@ describe("replay", () => {
       await replay.flushOnce();
       sizes.push(raised().length - before);
     }
-    expect(sizes).toEqual([2, 2, 2, 4, 8, 2]);
+    // Two per 50 ms. After 99 ms nearly 4 have accrued, of which one interval's 2 and one more are kept.
+    expect(sizes).toEqual([2, 2, 3, 4, 9, 2]);
   });
 
   test("a cell that uses little of its limit is not kept waiting for ever by busy ones", async () => {
-    const { accept, replay, raised } = replaying(2);
+    const { accept, time, replay, raised } = replaying(2);
     accept("z", 1);
     for (let flush = 0; flush < 3; flush++) {
       for (const identifier of ["a", "b", "c"]) accept(identifier, 10);
+      time.pass(50);
       await replay.flushOnce();
     }
     expect(raised()).toContain("z1");
@@ -231,7 +234,7 @@ describe("replay", () => {
   });
 
   test("cells that hurry go alone, not while a flush is under way, and within its budget", async () => {
-    const { world, accept, origin, replay, raised } = replaying(3);
+    const { world, time, accept, origin, replay, raised } = replaying(3);
     await replay.flushHurriedOnce();
     expect(origin.raises).toEqual([]);
     accept("a", 1);
@@ -247,7 +250,7 @@ describe("replay", () => {
     expect([raised(), replay.isFlushing]).toEqual([["b2"], false]);
     await replay.flushHurriedOnce();
     expect([raised(), replay.hurried.size]).toEqual([["b2", "a1"], 0]);
-    // Two of three are used up: one more, and then none until the next flush.
+    // Two of three are used up: one more, and then none until time has passed.
     for (const identifier of ["a", "b"]) {
       accept(identifier, 1);
       replay.hurried.add(world.slot(identifier));
@@ -258,6 +261,7 @@ describe("replay", () => {
     replay.hurried.add(world.slot("a"));
     await replay.flushHurriedOnce();
     expect([raised().length, origin.raises.length], "not even the heartbeat").toEqual([3, calls]);
+    time.pass(50);
     await replay.flushOnce();
     expect(replay.unconfirmed()).toBe(0);
   });

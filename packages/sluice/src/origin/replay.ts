@@ -15,6 +15,7 @@ import type { CellTable } from "../engine/cell-table.ts";
 import type { Ledger, Orphan, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs } from "../engine/sequence.ts";
 import type { CellMerge } from "./cell-merge.ts";
+import { CommandBudget } from "./command-budget.ts";
 import { freshnessMs } from "./freshness.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { OriginCount, Raise } from "./origin.ts";
@@ -34,13 +35,9 @@ const FLUSH_DEADLINE_MS = 1_000;
 /** After a loss, so many slots are looked at with each flush: two to four milliseconds. */
 const HEALED_AT_ONCE = 32_768;
 
-/** A flush that comes late, because the one before took its time, carries what those that were left out would have: so many. */
-const FLUSHES_MADE_UP = 4;
-
 export interface ReplayOptions {
   readonly flushMs: number;
-  /** Raises a flush may carry: the command budget. */
-  readonly raisesMax: number;
+  readonly commandsPerSecond: number;
   readonly trace: Trace | null;
 }
 
@@ -56,10 +53,8 @@ export class Replay {
   isFlushing = false;
   /** Slots so near their limit that what they count must be known to the others at once. */
   readonly hurried: Set<Slot> = new Set();
-  /** Raises since the last flush began, those of cells that hurried among them: they share its budget. */
-  #sent = 0;
-  /** When the last flush began. Monotonic clock. */
-  #flushedMs: number;
+  /** Shared by flushes and hurried flushes. */
+  readonly #budget: CommandBudget;
   /** Times the origin was found to have lost what it had confirmed. */
   losses = 0;
   /**
@@ -91,7 +86,7 @@ export class Replay {
     this.#heartbeat = new Heartbeat(ledger.incarnation);
     this.#order = new ReplayOrder(table);
     this.#cleanMs = clock.monoMs();
-    this.#flushedMs = this.#cleanMs;
+    this.#budget = new CommandBudget(options.commandsPerSecond, options.flushMs, this.#cleanMs);
   }
 
   /** How long accepted cost may have waited to be confirmed: since the last flush that sent all there was. */
@@ -99,30 +94,32 @@ export class Replay {
     return this.#clock.monoMs() - this.#cleanMs;
   }
 
-  /** One flush: sends up to the budget, merges the answers. False if the origin could not be asked. Never rejects. */
-  async flushOnce(raisesMax: number = this.#budget()): Promise<boolean> {
+  /**
+   * One flush: sends up to the budget, or up to `raisesMax` if that is given, and merges the answers. Sends nothing while the budget has
+   * no room for a cell. False if the origin could not be reached. Never rejects.
+   */
+  async flushOnce(raisesMax?: number): Promise<boolean> {
     if (this.isFlushing) return true;
-    this.#flushedMs = this.#clock.monoMs();
-    if (this.#table.size === 0 && this.#ledger.orphans.length === 0) {
-      this.#cleanMs = this.#clock.monoMs();
-      return true;
-    }
-    this.#sent = 0;
-    this.#ledger.dropOrphans(this.#clock.wallMs());
-    return this.#flush(this.#ledger.unreplayed, this.#ledger.orphans.slice(0, raisesMax), raisesMax);
+    return this.#flush(async () => {
+      const nowMs = this.#clock.monoMs();
+      const cells = raisesMax ?? this.#budget.cellsOfFlush(nowMs);
+      if (this.#table.size === 0 && this.#ledger.orphans.length === 0) {
+        this.#cleanMs = nowMs;
+        return true;
+      }
+      if (cells === 0) return true;
+      this.#ledger.dropOrphans(this.#clock.wallMs());
+      return this.#send(this.#ledger.unreplayed, this.#ledger.orphans.slice(0, cells), cells);
+    });
   }
 
-  /** What the command budget has room for since the last flush. */
-  #budget(): number {
-    const { flushMs, raisesMax } = this.#options;
-    const flushes = Math.floor((this.#clock.monoMs() - this.#flushedMs) / flushMs);
-    return raisesMax * Math.min(FLUSHES_MADE_UP, Math.max(1, flushes));
-  }
-
-  /** Sends the hurried slots alone. Nothing while a flush is under way: ask again when it is over. Never rejects. */
+  /** Sends the hurried slots alone. Does nothing while a flush is under way, or without budget. Never rejects. */
   async flushHurriedOnce(): Promise<void> {
-    if (this.isFlushing || this.hurried.size === 0 || this.#sent >= this.#options.raisesMax) return;
-    await this.#flush(this.hurried, [], this.#options.raisesMax);
+    if (this.isFlushing || this.hurried.size === 0) return;
+    await this.#flush(async () => {
+      const cells = this.#budget.cells(this.#clock.monoMs());
+      return cells === 0 || this.#send(this.hurried, [], cells);
+    });
   }
 
   /** Accepted cost that the origin has not confirmed, of cells that still matter. */
@@ -143,10 +140,13 @@ export class Replay {
     return this.#ledger.orphans.reduce((total, orphan) => total + orphan.unconfirmed, sum);
   }
 
-  async #flush(slots: Slots, orphans: readonly Orphan[], raisesMax: number): Promise<boolean> {
+  async #flush(send: () => Promise<boolean>): Promise<boolean> {
     this.isFlushing = true;
     try {
-      return await this.#send(slots, orphans, raisesMax);
+      return await send();
+    } catch {
+      // A clock that fails. What was not confirmed is sent again with the next flush.
+      return false;
     } finally {
       this.isFlushing = false;
     }
@@ -163,8 +163,10 @@ export class Replay {
     }
     this.#heal(HEALED_AT_ONCE);
     const beat = this.#heartbeat.next(wallMs);
-    const entries = this.#entries(slots, wallMs, raisesMax - this.#sent - orphans.length);
-    this.#sent += orphans.length + entries.length;
+    const entries = this.#entries(slots, wallMs, raisesMax - orphans.length);
+    const sent = orphans.length + entries.length;
+    // A flush that carries the heartbeat alone costs as much as a cell.
+    this.#budget.spend(Math.max(1, sent));
     this.hurried.clear();
     // The beat goes last: a state of the origin that has it has all that was confirmed with it.
     const raises = [...orphans, ...entries.map(({ raise }) => raise), beat];
@@ -178,7 +180,7 @@ export class Replay {
       this.#settle(entry, answers[orphans.length + i] ?? null, beganMs);
     });
     const isHealed = this.#unhealed >= this.#table.highWater;
-    const isWhole = isHealed && slots === this.#ledger.unreplayed && this.#sent < raisesMax;
+    const isWhole = isHealed && slots === this.#ledger.unreplayed && sent < raisesMax;
     if (isWhole && !answers.includes(null)) this.#cleanMs = beganMs;
     const beatAnswer = answers.at(-1) ?? null;
     if (beatAnswer !== null && this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();
