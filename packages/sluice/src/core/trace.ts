@@ -69,3 +69,18 @@ export interface ImportEvent extends CellEvent {
 
 export type TraceEvent = DecisionEvent | OriginEvent | GlobalEvent | ImportEvent;
 export type Trace = (event: TraceEvent) => void;
+
+/**
+ * A trace for events that no caller waits for. What it throws is dropped: it must neither end the process nor stop a replay or an
+ * import half way. A decision uses the trace itself, so that its caller receives the error.
+ */
+export function backgroundTrace(trace: Trace | null): Trace | null {
+  if (trace === null) return null;
+  return (event) => {
+    try {
+      trace(event);
+    } catch {
+      // The decision events report the same callback's errors.
+    }
+  };
+}

@@ -238,9 +238,11 @@ export class GlobalLayer {
 
   async #run(round: Round): Promise<void> {
     round.isUnderWay = true;
-    await round.run().catch(() => {
+    try {
+      await round.run();
+    } catch {
       this.failed++;
-    });
+    }
     round.isUnderWay = false;
   }
 }

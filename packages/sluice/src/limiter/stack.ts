@@ -4,6 +4,7 @@
  * Without an origin, a global layer or a trace the engine stays bare.
  */
 import type { Clock, Timers } from "../core/clock.ts";
+import { backgroundTrace } from "../core/trace.ts";
 import { Engine } from "../engine/engine.ts";
 import { LayeredDecision } from "../engine/layered-decision.ts";
 import { Ledger } from "../engine/ledger.ts";
@@ -44,7 +45,8 @@ export class Stack {
     if (origin === null && global === null && trace === null) return;
     const ledger = new Ledger(this.engine.table, random, { replays: origin !== null, publishes: global !== null });
     this.ledger = ledger;
-    if (origin !== null) this.regional = new RegionalLayer(this.engine, ledger, origin, settings);
+    const inBackground = { ...settings, trace: backgroundTrace(trace) };
+    if (origin !== null) this.regional = new RegionalLayer(this.engine, ledger, origin, inBackground);
     if (global !== null) {
       const { region, globalMode, globalDurationMinMs, publishMs, importMs, floor, errorBudget } = settings;
       const identity = this.regional === null ? null : new OriginIdentity(this.regional.calls, clock, random);
@@ -59,7 +61,7 @@ export class Stack {
         clock,
         timers,
         random,
-        trace,
+        trace: inBackground.trace,
       });
     }
     const denials = settings.globalMode === "counters" ? undefined : this.global?.denials;

@@ -114,7 +114,12 @@ export class Watch {
   #arm(): void {
     this.#handle = this.#timers.set(() => {
       this.#arm();
-      this.lookOnce();
+      try {
+        this.lookOnce();
+      } catch {
+        // A clock or a store's `health` that fails: nobody waits for a timer, and an error in one ends the process. The next look is in
+        // a second.
+      }
     }, LOOK_MS);
   }
 

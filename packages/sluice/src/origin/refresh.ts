@@ -14,7 +14,7 @@ import type { Trace } from "../core/trace.ts";
 import type { ReadOutcome } from "../engine/gate.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
 import type { CellMerge } from "./cell-merge.ts";
-import type { OriginCount, Read } from "./origin.ts";
+import type { OriginCount, Raise, Read } from "./origin.ts";
 import type { OriginCalls } from "./origin-calls.ts";
 
 /** Who waits for which key, and since when the read is under way. */
@@ -86,8 +86,8 @@ export class Refresh {
       seen.add(text);
       return isFirst && !this.#flights.has(text);
     });
-    // Whoever wishes for one of these joins it below.
-    void Promise.all(this.#begin(fresh));
+    // Every request joins its own below. Flights never reject, so nobody has to wait for these.
+    this.#begin(fresh);
     return Promise.all(wishes.map((wish) => this.read(wish)));
   }
 
@@ -99,6 +99,7 @@ export class Refresh {
       return wishes.map(async ({ sequence }) => failure(sequence, beganMs));
     }
     const writers = wishes.map(({ key }) => this.#merge.writerOf(key));
+    const raises = wishes.map((wish) => this.#raiseOf(wish));
     const reads = wishes.flatMap(({ sequence }, i) => [
       { key: texts[i]!, sequence, writer: writers[i]! },
       { key: texts[i]!, sequence: sequence - 1, writer: writers[i]! },
@@ -106,23 +107,31 @@ export class Refresh {
     const call = this.#calls.read(reads, this.#deadlineMs);
     return wishes.map((wish, i) => {
       const text = texts[i]!;
-      const raising = this.#raise(wish);
-      const outcome = Promise.all([call, raising]).then(([answers, raised]) => {
+      const settled = Promise.all([call, this.#send(raises[i]!)]).then(([answers, raised]) => {
         const { mayClaim } = this.#flights.get(text)!;
         this.#flights.delete(text);
         const [current = null, previous = null] = answers?.slice(2 * i, 2 * i + 2) ?? [];
         return this.#settle({ ...wish, mayClaim }, text, writers[i]!, beganMs, raised ?? current, previous);
+      });
+      // A clock that fails while the answer is merged: the decision reads the clock next, and its caller receives the error.
+      const outcome = settled.catch(() => {
+        this.#flights.delete(text);
+        return failure(wish.sequence, beganMs);
       });
       this.#flights.set(text, { sequence: wish.sequence, beganMs, mayClaim: wish.mayClaim, outcome });
       return outcome;
     });
   }
 
-  /** A strict key's own cost that the origin has not heard of goes along, and its answer is the younger one. */
-  async #raise({ key, sequence, notBeforeMs }: ReadWish): Promise<OriginCount | null> {
-    const raise = notBeforeMs === Number.NEGATIVE_INFINITY ? null : this.#merge.unreplayed(key, sequence);
+  /** For a strict key, the raise of what this process has accepted and the origin has not confirmed. */
+  #raiseOf({ key, sequence, notBeforeMs }: ReadWish): Raise | null {
+    return notBeforeMs === Number.NEGATIVE_INFINITY ? null : this.#merge.unreplayed(key, sequence);
+  }
+
+  /** Sends such a raise beside the read. Its answer is used instead of the read's: it includes this process's own cost. */
+  async #send(raise: Raise | null): Promise<OriginCount | null> {
     if (raise === null) return null;
-    // Nothing is confirmed by it: only what goes out before a heartbeat would be missed if the origin went back.
+    // Do not mark it replayed: only raises sent with a heartbeat are covered by loss detection.
     const [answer = null] = (await this.#calls.raise([raise], this.#deadlineMs)) ?? [];
     return answer;
   }
