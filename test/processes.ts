@@ -20,7 +20,8 @@ export interface Process {
 
 /** What stands behind the troubled stores, where it is not memory. */
 export interface RealStores {
-  readonly counters?: Counters;
+  /** Called once, and again when the store loses everything. */
+  makeCounters?(): Counters;
   /** Called for each region. */
   makeOrigin?(): OriginStore;
 }
@@ -35,7 +36,12 @@ export class Processes {
   constructor(stores: RealStores = {}) {
     this.#stores = stores;
     this.origin = this.#makeOrigin();
-    this.counters = new TroubledCounters(this.time, stores.counters);
+    this.counters = new TroubledCounters(this.time, stores.makeCounters?.());
+  }
+
+  /** The global counters lose every row. */
+  loseCounters(): void {
+    this.counters.lose(this.#stores.makeCounters?.());
   }
 
   /** A process of a region, with the origin of this world. */

@@ -51,6 +51,6 @@ function makeOrigin(): OriginStore {
 
 for (const name of stores) {
   const store = `redis and ${name}`;
-  const makeProcesses = () => new Processes({ makeOrigin, counters: rigs.get(name)!.counters() });
+  const makeProcesses = () => new Processes({ makeOrigin, makeCounters: () => rigs.get(name)!.counters() });
   for (const suite of [spec003, spec003Strict, spec003Failures, spec003Close]) suite({ store, makeProcesses });
 }

@@ -275,7 +275,7 @@ export function spec004({
       const eu = world.startRegion("eu", { floor: 0 });
       await eu.ask({ cost: 5, duration: "1h" });
       await world.time.advance(ROUND_MS);
-      await world.counters.store.cleanUp(world.time.wallMs + 10 * 3_600_000, 1_000);
+      world.loseCounters();
       await world.time.advance(90_000);
       const late = world.startRegion("us");
       await world.time.advance(ROUND_MS);

@@ -38,7 +38,7 @@ for (const store of SQL_NAMES) {
   countersConformance(store, setUp, { propertyRuns });
   // What differs between the databases is in the conformance suite: the specs run on all of them with CI=true.
   if (store !== "sqlite" && !isDeep) continue;
-  const makeProcesses = () => new Processes({ counters: rigs.get(store)!.counters() });
+  const makeProcesses = () => new Processes({ makeCounters: () => rigs.get(store)!.counters() });
   spec000({ store, makeProcesses });
   spec004({ store, makeProcesses, propertyRuns });
 }

@@ -176,6 +176,10 @@ export class TroubledOrigin implements Origin {
   }
 }
 
+function countersInMemory(time: ManualTime): Counters {
+  return memoryCounters({ clock: serverClock(time) });
+}
+
 export class TroubledCounters implements Counters {
   readonly published: { readonly region: string; readonly rows: readonly CounterRow[] }[] = [];
   readonly reads: { readonly region: string; readonly cursor: string | null }[] = [];
@@ -185,9 +189,11 @@ export class TroubledCounters implements Counters {
   denialReads = 0;
   closed = 0;
   readonly #line = new Line();
-  readonly #store: Counters;
+  readonly #time: ManualTime;
+  #store: Counters;
 
-  constructor(time: ManualTime, store: Counters = memoryCounters({ clock: serverClock(time) })) {
+  constructor(time: ManualTime, store: Counters = countersInMemory(time)) {
+    this.#time = time;
     this.#store = store;
     time.waits.push(() => this.#line.idle());
     this.denials = {
@@ -227,6 +233,11 @@ export class TroubledCounters implements Counters {
 
   heal(): void {
     this.#line.end();
+  }
+
+  /** The store loses everything: an empty one takes its place. */
+  lose(empty: Counters = countersInMemory(this.#time)): void {
+    this.#store = empty;
   }
 
   /** The store itself, past all trouble and not remembered. */

@@ -287,6 +287,14 @@ export function countersConformance(
       expect((await counters.denials.active(soon - 1)).map(({ key }) => key.identifier)).toEqual(["new"]);
     });
 
+    test("a caller whose clock runs ahead deletes no row that is still alive", async () => {
+      const { counters, row, denial, nowMs, seen } = await setUp();
+      await counters.publish("eu", [row("a", 5)]);
+      await counters.denials.write("eu", [denial("a", 9)]);
+      expect(await counters.cleanUp(nowMs() + 2 * LONG_MS, 100)).toBe(0);
+      expect(await seen("us")).toEqual({ "7/a": [5, 0] });
+    });
+
     test("a denial is stored once per region, key and window: the highest limit stays", async () => {
       const { counters, denial } = await setUp();
       await counters.denials.write("eu", [denial("a", 5)]);

@@ -54,7 +54,10 @@ export interface Counters {
   publish(region: string, rows: readonly CounterRow[]): Promise<void>;
   /** The cells that changed since `cursor`, or with `null` all that have not expired; page by page if they are many. */
   read(region: string, cursor: string | null): Promise<ImportPage>;
-  /** Deletes up to `rowsMax` rows that have expired at `nowMs`, if it is this process's turn; answers how many. */
+  /**
+   * Deletes up to `rowsMax` rows that have expired both at `nowMs`, the caller's clock, and by the store's own clock, if it is this
+   * process's turn; answers how many.
+   */
   cleanUp(nowMs: number, rowsMax: number): Promise<number>;
   /**
    * Says that the processes of this origin speak for a region. Two origins that use one region's name would hide each other's

@@ -3,9 +3,9 @@
  *
  * The foreign sum is merged by max: a lagging replica can only be late. The region's own row raises `others` as a lower
  * bound (somebody in this region knew of that much), and makes nothing fresh. Reads are incremental; a full pass from time
- * to time, and after every failure, brings what was missed: rows of windows that had not begun here, cells that had no room,
- * and rows of this region's that the store has lost, which are then published again. A store that knows that it was emptied says
- * so, and the pass is now.
+ * to time, and after every failure, brings what was missed: cells that had no room, and rows of this region's that the store has
+ * lost, which are then published again. A store that knows that it was emptied says so, and the pass is now. Rows of windows that
+ * have not begun here are kept until they begin (future-cells.ts).
  *
  * Answers are merged in turns of the event loop. A full pass that does not fit one import goes on in the next, behind what has
  * changed meanwhile.
@@ -22,6 +22,7 @@ import { encodeKey, type Key } from "../engine/key.ts";
 import type { Ledger } from "../engine/ledger.ts";
 import { sequenceAt } from "../engine/sequence.ts";
 import type { Counters, ImportedCell, ImportPage } from "./counters.ts";
+import { FutureCells } from "./future-cells.ts";
 import { OverAdmissions } from "./over-admission.ts";
 
 /** Every how many imports everything is read: with the jitter, a publish and time for both, a lost table is full again in 10 s. */
@@ -51,6 +52,8 @@ export class Import {
   #untilFull = 0;
   /** What is left of the full pass under way. */
   #rest: string | undefined;
+  /** Cells whose windows have not begun by this process's clock. */
+  readonly #future = new FutureCells();
   /** Regions that are alive, this one included, as last heard. */
   regionsLive = 1;
   cells = 0;
@@ -78,7 +81,9 @@ export class Import {
   async importOnce(budgetMs: number = this.#options.importMs): Promise<void> {
     const untilMs = this.#clock.monoMs() + budgetMs;
     try {
-      if (this.#untilFull === 0 && this.#rest === undefined) await this.#beginPass();
+      await inTurns(this.#future.takeBegun(this.#nowMs), this.#options.timers, (cell) => this.#mergeLegal(cell));
+      const isPassDue = this.#untilFull === 0 || this.#future.isPassDue(this.#nowMs);
+      if (isPassDue && this.#rest === undefined) await this.#beginPass();
       else await this.#follow();
       while (this.#rest !== undefined && this.#clock.monoMs() < untilMs) await this.#goOn(this.#rest);
     } catch (error) {
@@ -87,6 +92,10 @@ export class Import {
       this.#rest = undefined;
       throw error;
     }
+  }
+
+  get #nowMs(): number {
+    return this.#engine.clock.nowMs();
   }
 
   /** Everything that changed since the last time. The cursor moves only when all of it was read. */
@@ -105,6 +114,7 @@ export class Import {
 
   async #beginPass(): Promise<void> {
     this.#untilFull = FULL_EVERY - 1;
+    this.#future.passBegins();
     this.#ledger.forgetConfirmed();
     const page = await this.#read(null);
     // What changed before a pass of several pages began is still to be followed, if anything was.
@@ -142,15 +152,18 @@ export class Import {
     }
   }
 
-  #merge({ key, sequence, foreign, own }: ImportedCell): void {
+  #merge(cell: ImportedCell): void {
+    const { key, sequence, foreign, own } = cell;
     if (!Number.isSafeInteger(foreign) || foreign < 0 || !Number.isSafeInteger(own) || own < 0) {
       this.junk++;
       return;
     }
     const at = sequence as Sequence;
+    if (at > sequenceAt(this.#nowMs, key.durationMs)) {
+      this.#future.keep(cell, this.#nowMs);
+      return;
+    }
     const slot = slotFor(this.#engine, this.#ledger, key, at);
-    // A window that has not begun by this clock: its rows are asked for again until it has.
-    if (at > sequenceAt(this.#engine.clock.nowMs(), key.durationMs)) this.#untilFull = 0;
     if (slot === NONE) return;
     const { table } = this.#engine;
     if (own >= table.published(slot, at)) this.#ledger.confirm(slot, at);

@@ -71,11 +71,13 @@ export class MemoryCounters implements Counters {
   }
 
   async cleanUp(nowMs: number, rowsMax: number): Promise<number> {
+    // The earlier of two clocks: a caller whose clock runs ahead must not delete what others still need.
+    const expiredMs = Math.min(nowMs, this.#clock.wallMs());
     let deleted = 0;
     for (const rows of [this.#cells, this.#denials]) {
       for (const [name, { expiresAtMs }] of rows) {
         if (deleted >= rowsMax) return deleted;
-        if (expiresAtMs > nowMs) continue;
+        if (expiresAtMs > expiredMs) continue;
         rows.delete(name);
         deleted++;
       }

@@ -37,5 +37,5 @@ export const MYSQL: SqlDialect = {
     `ALTER TABLE ${table} ALTER COLUMN changed_at SET DEFAULT ${NOW_MS}`,
   ],
   deleteExpired: (table, rowsMax) =>
-    `DELETE FROM ${table} WHERE expires_at <= CAST(? AS SIGNED) ORDER BY expires_at LIMIT ${rowsMax}`,
+    `DELETE FROM ${table} WHERE expires_at <= LEAST(CAST(? AS SIGNED), ${NOW_MS}) ORDER BY expires_at LIMIT ${rowsMax}`,
 };

@@ -38,7 +38,7 @@ export interface SqlDialect {
   rise(table: string, amount: Amount): string;
   /** Adds the column changed_at, which is stamped even if an INSERT does not name it, and an index on it. Can be run again. */
   changedAt(table: string, index: string): readonly MigrationStatement[];
-  /** Deletes up to `rowsMax` rows that have expired at the moment that is bound. */
+  /** Deletes up to `rowsMax` rows that have expired by the earlier of two clocks: the server's, and the bound time. */
   deleteExpired(table: string, rowsMax: number): string;
 }
 

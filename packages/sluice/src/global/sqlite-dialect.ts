@@ -30,6 +30,6 @@ export const SQLITE: SqlDialect = {
   ],
   deleteExpired: (table, rowsMax) =>
     `DELETE FROM ${table} WHERE (key_hash, sequence, region) IN (
-      SELECT key_hash, sequence, region FROM ${table} WHERE expires_at <= CAST(? AS INTEGER)
+      SELECT key_hash, sequence, region FROM ${table} WHERE expires_at <= MIN(CAST(? AS INTEGER), ${NOW_MS})
       ORDER BY expires_at LIMIT ${rowsMax})`,
 };
