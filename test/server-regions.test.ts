@@ -2,10 +2,12 @@
  * Two servers of one region and one of another, on a real Redis each and one MariaDB: what is set, made or counted at one of them
  * is known to all, and none of it is lost when they are replaced one by one or the database goes away.
  */
+import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { MariadbServer } from "./rig/mariadb-server.ts";
 import { poll } from "./rig/poll.ts";
+import { kill } from "./rig/process-signals.ts";
 import { RedisServer } from "./rig/redis-server.ts";
 import { RequestLoad } from "./rig/request-load.ts";
 import { SluiceServer, sluice } from "./rig/sluice-server.ts";
@@ -23,20 +25,20 @@ const redis: RedisServer[] = [];
 let servers: SluiceServer[] = [];
 const started: SluiceServer[] = [];
 
-function begin(region: "a" | "b"): SluiceServer {
+function begin(region: "a" | "b", args: readonly string[] = []): SluiceServer {
   const environment = {
     SLUICE_SQL_URL: mariadb.url(),
     SLUICE_REDIS_URL: redis[region === "a" ? 0 : 1]!.url,
     SLUICE_REGION: region,
   };
-  const server = SluiceServer.begin(folder, { environment });
+  const server = SluiceServer.begin(folder, { environment, args });
   started.push(server);
   return server;
 }
 
 /** Wherever the others stand, it has the key that one of them printed. */
-async function successor(): Promise<SluiceServer> {
-  const server = begin("a");
+async function successor(args: readonly string[] = []): Promise<SluiceServer> {
+  const server = begin("a", args);
   server.key = servers[0]!.key;
   await server.greeted();
   await poll("readiness", async () => (await server.ready()).status === 200);
@@ -115,6 +117,84 @@ describe("servers of two regions", () => {
     expect((await servers[0]!.post("listNamespaces", {}, key)).status).toBe(403);
     expect((await sluice(["keys", "revoke", id], environment)).code).toBe(0);
     await everywhere("its end", async (server) => (await server.post("limit", body, key)).status === 401);
+  });
+});
+
+/** Nothing can read or write the counts of the regions until the function that it returns is called; all other tables go on. */
+async function lockCounts(): Promise<() => Promise<void>> {
+  const connection = await createConnection(mariadb.url());
+  await connection.query("LOCK TABLES sluice_counters WRITE");
+  return () => connection.end();
+}
+
+describe("a server that has just become ready", () => {
+  test("denies what is used up in another region", async () => {
+    // Seen: it allowed a whole limit more, because its first import came a second later.
+    const body = { namespace: "api", identifier: "used-up", limit: 100, duration: DURATION };
+    expect((await servers[2]!.post("limit", { ...body, cost: 100 })).body.data.success).toBe(true);
+    await everywhere(
+      "the count",
+      async (server) => (await server.post("limit", { ...body, cost: 0 })).body.data.remaining === 0,
+    );
+    for (const args of [[], ["--workers", "2"]]) {
+      const newcomer = await successor(args);
+      expect((await newcomer.post("limit", { ...body, cost: 100 })).body.data.success).toBe(false);
+      expect((await newcomer.stop()).code).toBe(0);
+    }
+  });
+
+  test("has waited for the counts of the other regions, but not for ever", async () => {
+    const unlock = await lockCounts();
+    const newcomer = begin("a");
+    newcomer.key = servers[0]!.key;
+    await newcomer.greeted();
+    expect(await newcomer.ready()).toMatchObject({
+      status: 503,
+      body: {
+        ready: false,
+        layers: { global: { status: "degraded", reason: expect.stringMatching(/^waiting for the first import/) } },
+      },
+    });
+    const { body } = await poll(
+      "readiness",
+      async () => {
+        const answer = await newcomer.ready();
+        return answer.status === 200 ? answer : undefined;
+      },
+      SOON_MS,
+    );
+    expect(body).toMatchObject({ layers: { global: { status: "away", reason: expect.stringMatching(/^no import/) } } });
+    await unlock();
+    await poll(
+      "the first import",
+      async () => {
+        const { layers } = (await newcomer.ready()).body as { layers: { global: { status: string } } };
+        return layers.global.status === "ok";
+      },
+      SOON_MS,
+    );
+    expect((await newcomer.stop()).code).toBe(0);
+  });
+
+  test("stays ready while it replaces a worker, which listens after its first import", async () => {
+    const server = await successor(["--workers", "2"]);
+    const started = () => server.log("worker.started").filter(({ worker }) => worker === 1);
+    const unlock = await lockCounts();
+    await kill(Number(started()[0]!["workerPid"]));
+    await poll("its death", () => server.log("worker.died").length > 0);
+    const statuses = new Set<number>();
+    // Half of the time that it waits at most: it must be born, and must not listen.
+    const endMs = performance.now() + 2_500;
+    await poll("half of its wait", async () => {
+      statuses.add((await server.ready()).status);
+      return performance.now() > endMs;
+    });
+    expect([...statuses]).toEqual([200]);
+    expect(started()).toHaveLength(1);
+    await unlock();
+    await poll("its replacement", () => started().length === 2, SOON_MS);
+    expect((await server.ready()).status).toBe(200);
+    expect((await server.stop()).code).toBe(0);
   });
 });
 

@@ -71,7 +71,7 @@ class ParentProcess implements Service {
   }
 
   async readiness(): Promise<Readiness> {
-    // One that just starts is given no connection yet.
+    // One that just starts, or that replaces another and has not imported, is given no connection yet.
     const listening = [...this.#workers.values()].filter((worker) => worker.isListening);
     return worstOf(await Promise.all(listening.map((worker) => worker.readiness())));
   }
@@ -94,10 +94,10 @@ class ParentProcess implements Service {
     return sumOf(reports);
   }
 
-  #fork(number: number, deaths = 0): WorkerLink {
+  #fork(number: number, deaths = 0, isReplacement = false): WorkerLink {
     const worker = cluster.fork();
     if (this.#settings.redisUrl === null) this.#host.serve(worker);
-    const link = new WorkerLink(worker, number, { ...this.#settings, port: this.port });
+    const link = new WorkerLink(worker, number, { ...this.#settings, port: this.port }, isReplacement);
     link.onAskHitters((question) => this.#hitters(question));
     const bornMs = performance.now();
     this.#workers.set(number, link);
@@ -125,7 +125,7 @@ class ParentProcess implements Service {
     this.#log.warn("worker.died", { worker: number, replacedAfterMs: afterMs });
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#fork(number, deaths + 1);
+      this.#fork(number, deaths + 1, true);
     }, afterMs);
     this.#timers.add(timer);
   }

@@ -1,4 +1,4 @@
-import { Limiter } from "sluice";
+import { Limiter, memoryCounters } from "sluice";
 import { expect, test } from "vitest";
 import type { Directory } from "../admin/directory.ts";
 import { readinessOf } from "./readiness.ts";
@@ -10,7 +10,33 @@ test.each([
 ])("while %s", async (_, known, ready, status) => {
   const limiter = new Limiter();
   const directory = { ...known, ageMs: 10 } as Directory;
-  expect(readinessOf(limiter.stats(), directory, false)).toMatchObject({ ready, layers: { admin: { status } } });
-  expect(readinessOf(limiter.stats(), directory, true).ready).toBe(false);
+  const readiness = (isStopping: boolean) => readinessOf(limiter.stats(), directory, { isJoining: false, isStopping });
+  expect(readiness(false)).toMatchObject({ ready, layers: { admin: { status } } });
+  expect(readiness(true).ready).toBe(false);
+  await limiter.close();
+});
+
+test("a server waits for its first import, and says so; if that takes too long it is ready all the same, and says that", async () => {
+  let answer: () => void = () => {};
+  const global = memoryCounters();
+  const { read } = global;
+  const stalled = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  global.read = async (region, cursor) => stalled.then(() => read.call(global, region, cursor));
+  const limiter = new Limiter({ region: "eu", global });
+  const directory = { isLoaded: true, hasKeys: true, ageMs: 10 } as Directory;
+  const readiness = (isJoining: boolean) => readinessOf(limiter.stats(), directory, { isJoining, isStopping: false });
+  expect(readiness(true)).toMatchObject({
+    ready: false,
+    layers: { global: { status: "degraded", reason: "waiting for the first import, at most 5 s (no answer yet)" } },
+  });
+  expect(readiness(false)).toMatchObject({
+    ready: true,
+    layers: { global: { status: "away", reason: expect.stringMatching(/^no import since the start \d+ s ago/) } },
+  });
+  answer();
+  expect(await limiter.ready()).toBe(true);
+  expect(readiness(false)).toMatchObject({ ready: true, layers: { global: { status: "ok" } } });
   await limiter.close();
 });

@@ -1,9 +1,10 @@
 /**
  * Whether a server should be sent requests, and how each layer is.
  *
- * A server is ready once it has read the keys and namespaces, and there is a key: from then on it decides whatever else is away, as
- * the layers promise. To call it unready because Redis is away would take every server of the region out of service at once, for a
- * trouble that all of them can live with.
+ * A server is ready once it has read the keys and namespaces, there is a key, and it has read what the other regions have counted: from
+ * then on it decides whatever else is away, as the layers promise. To call it unready because Redis is away would take every server
+ * of the region out of service at once, for a trouble that all of them can live with. For the same reason it waits for the other
+ * regions' counts only for a while (server.ts).
  */
 import type { Stats } from "sluice";
 import type { Directory } from "../admin/directory.ts";
@@ -32,9 +33,15 @@ const ADMIN_STALE_MS = 5_000;
 /** Imports come once a second. */
 const IMPORT_STALE_MS = 10_000;
 
-export function readinessOf(stats: Stats, directory: Directory, isStopping: boolean): Readiness {
-  const layers = { admin: adminOf(directory), region: regionOf(stats), global: globalOf(stats) };
-  return { ready: directory.isLoaded && directory.hasKeys && !isStopping, layers };
+export interface Phase {
+  /** The first import is not done, and the server still waits for it. */
+  readonly isJoining: boolean;
+  readonly isStopping: boolean;
+}
+
+export function readinessOf(stats: Stats, directory: Directory, { isJoining, isStopping }: Phase): Readiness {
+  const layers = { admin: adminOf(directory), region: regionOf(stats), global: globalOf(stats, isJoining) };
+  return { ready: directory.isLoaded && directory.hasKeys && !isJoining && !isStopping, layers };
 }
 
 function adminOf({ isLoaded, hasKeys, ageMs }: Directory): LayerState {
@@ -52,9 +59,17 @@ function regionOf({ origin }: Stats): LayerState {
   return { status: "degraded", reason: `most calls fail (${failureOf(store?.lastFailure)}): decided from memory` };
 }
 
-function globalOf({ global }: Stats): LayerState {
+function globalOf({ global }: Stats, isJoining: boolean): LayerState {
   if (global === null) return { status: "absent", reason: "no SQL: this region counts alone" };
   const { store, importAgeMs } = global;
+  if (!global.isImported) {
+    const why = failureOf(store?.lastFailure);
+    if (isJoining) return { status: "degraded", reason: `waiting for the first import, at most 5 s (${why})` };
+    return {
+      status: "away",
+      reason: `no import since the start ${seconds(importAgeMs)} ago (${why}): limits regionally`,
+    };
+  }
   if (importAgeMs > IMPORT_STALE_MS) {
     const why = failureOf(store?.lastFailure);
     return { status: "away", reason: `nothing heard of other regions for ${seconds(importAgeMs)} (${why})` };

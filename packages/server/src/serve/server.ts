@@ -36,21 +36,33 @@ const ADMIN_CLOSE_MS = 1_000;
 /** Nor a collector: the last spans are not worth more. */
 const TRACES_CLOSE_MS = 1_000;
 
-/** @param askAll how to ask all workers of a server, for one of them. */
-export async function startServer(
-  settings: ServerSettings,
-  log: Log,
-  askAll?: HitterDeskOptions["askAll"],
-): Promise<Server> {
+/** What one of several workers is started with. */
+export interface WorkerPart {
+  /** How to ask all workers of a server. */
+  readonly askAll: HitterDeskOptions["askAll"];
+  /**
+   * Set for a worker that replaces another one: it listens after it has read the keys and the other regions' counts, or has failed to,
+   * or when this resolves. Its parent stays ready meanwhile, so nothing else would keep connections away from it.
+   */
+  readonly listensEarlyOn: Promise<void> | null;
+}
+
+export async function startServer(settings: ServerSettings, log: Log, worker?: WorkerPart): Promise<Server> {
   const { region, cellsMax, shutdownTimeoutMs, host, port } = settings;
   const halfMs = shutdownTimeoutMs / 2;
   const admin = await Admin.open(settings, log);
   const [origin, global] = [await originOf(settings), await countersOf(settings)];
   const limiter = new Limiter({ region, cellsMax, origin, global, closeTimeoutMs: halfMs, onEvent: eventLog(log) });
+  // Whether it succeeds or times out: a store that does not answer must not keep a server out of service for ever.
+  let isJoining = true;
+  const joined = limiter.ready().then(() => {
+    isJoining = false;
+  });
   const { store, directory } = admin;
   const tally = new Tally();
   const { hittersNamespacesMax: namespacesMax } = settings;
-  const hitters = namespacesMax === 0 ? null : new HitterDesk({ namespacesMax, nowMs: steadyMs, askAll });
+  const hitters =
+    namespacesMax === 0 ? null : new HitterDesk({ namespacesMax, nowMs: steadyMs, askAll: worker?.askAll });
   const tracer = settings.traces === null ? null : await tracerOf(settings.traces, region, log);
   const api = createApi({
     limiter,
@@ -81,6 +93,9 @@ export async function startServer(
   let stopping: Promise<StopReport> | undefined;
   try {
     directory.start();
+    if (worker !== undefined && worker.listensEarlyOn !== null) {
+      await Promise.race([Promise.all([joined, refresh()]), worker.listensEarlyOn]);
+    }
     return {
       port: await listen(api, { host, port }),
       refresh,
@@ -91,7 +106,7 @@ export async function startServer(
         return key;
       },
       readings: async () => [await gauge.read()],
-      readiness: async () => readinessOf(limiter.stats(), directory, isStopping),
+      readiness: async () => readinessOf(limiter.stats(), directory, { isJoining, isStopping }),
       stop: () => {
         stopping ??= stopOnce();
         return stopping;

@@ -13,7 +13,7 @@ test("worker link › a word to a worker that has just died does not end its par
   writeFileSync(exec, "process.send('here');\n");
   cluster.setupPrimary({ exec, args: [], execArgv: [] });
   const worker = cluster.fork();
-  const link = new WorkerLink(worker, 1, loadSettings({}, {}).settings);
+  const link = new WorkerLink(worker, 1, loadSettings({}, {}).settings, false);
   const unheard = link.listening.catch((error: Error) => error.message);
   await once(worker, "message");
   link.kill();

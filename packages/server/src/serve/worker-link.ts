@@ -20,14 +20,14 @@ export class WorkerLink {
   /** Its report when it has ended, however that was. */
   readonly ended: Promise<StopReport>;
 
-  constructor(worker: Worker, number: number, settings: ServerSettings) {
+  constructor(worker: Worker, number: number, settings: ServerSettings, isReplacement: boolean) {
     this.#worker = worker;
     let report: StopReport = { lost: 0, cut: 0, silent: 1 };
     let failure = new Failure(`worker ${number} ended before it listened`, "its last lines on standard error say why");
     worker.on("message", (raw) => {
       const message = messageOf<FromWorker>(raw);
       if (message === undefined) return;
-      if (message.kind === "born") this.#tell({ kind: "settings", settings, number });
+      if (message.kind === "born") this.#tell({ kind: "settings", settings, number, isReplacement });
       if (message.kind === "stopped") report = message.report;
       if (message.kind === "failed") failure = new Failure(message.message, message.hint);
       for (const hear of this.#waiting) hear(message);

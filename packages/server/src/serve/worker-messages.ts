@@ -22,7 +22,13 @@ export type FromWorker =
   | { readonly kind: "stopped"; readonly report: StopReport };
 
 export type FromParent =
-  | { readonly kind: "settings"; readonly settings: ServerSettings; readonly number: number }
+  | {
+      readonly kind: "settings";
+      readonly settings: ServerSettings;
+      readonly number: number;
+      /** Whether it stands in for a worker that died. */
+      readonly isReplacement: boolean;
+    }
   | { readonly kind: "readiness" }
   | { readonly kind: "reading" }
   /** The admin store has news: read it now. */

@@ -27,7 +27,10 @@ async function work(parent: Parent): Promise<number> {
   const log = createLog(told.settings.logLevel, { worker: told.number });
   let server: Server;
   try {
-    server = await startServer(told.settings, log, (question) => parent.askHitters(question));
+    server = await startServer(told.settings, log, {
+      askAll: (question) => parent.askHitters(question),
+      listensEarlyOn: told.isReplacement ? parent.stop : null,
+    });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     await parent.tellLast({ kind: "failed", message: error.message, hint: error.hint });
