@@ -30,6 +30,12 @@ const COPIES: readonly Copy[] = [
     original: "CALL_DEADLINE_MS",
   },
   { file: HORIZONS, name: "FULL_EVERY", of: "sluice/src/global/import.ts", original: "FULL_EVERY" },
+  {
+    file: "sluice/src/sim/checker/process-clock.ts",
+    name: "CLOCK_HOLD_MAX_MS",
+    of: BOUNDS,
+    original: "CLOCK_HOLD_MAX_MS",
+  },
   { file: PLAN_HORIZON, name: "DENIALS_WRITE_MS", of: GLOBAL_LAYER, original: "DENIALS_WRITE_MS" },
   { file: PLAN_HORIZON, name: "DENIALS_IMPORT_MS", of: GLOBAL_LAYER, original: "DENIALS_IMPORT_MS" },
   { file: "server/src/plan/world-of-plan.ts", name: "READ_TIMEOUT_MS", of: BOUNDS, original: "READ_TIMEOUT_MAX_MS" },

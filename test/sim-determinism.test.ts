@@ -36,6 +36,7 @@ describe("a seed", () => {
 async function problemWith(change: (line: HistoryLine) => HistoryLine): Promise<string | undefined> {
   const checker = new Checker();
   const options = {
+    features: [],
     regions: 1,
     processes: 2,
     hasOrigin: true,

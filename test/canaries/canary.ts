@@ -32,6 +32,13 @@ export interface BlindCanary extends Omit<Canary, "noticedBy" | "world"> {
   readonly says?: RegExp;
 }
 
+/** A mistake that no history shows, because it changes no answer or ends the process: a test of the suites notices it. */
+export interface TestedCanary extends Omit<Canary, "noticedBy" | "world"> {
+  /** The file, and a pattern of the test's name. */
+  readonly suite: string;
+  readonly test: string;
+}
+
 /** The invariant that a problem speaks of. */
 export function invariantOf(problem: string): string {
   return problem.slice(0, problem.indexOf(":"));

@@ -17,6 +17,8 @@ export interface ClientsOptions {
   readonly queue: EventQueue;
   readonly history: History;
   readonly random: SeededRandom;
+  /** For what only worlds with features draw. */
+  readonly featureRandom: SeededRandom;
   /** The processes of each region, by number; undefined while one is down. */
   readonly lives: readonly (readonly (Life | undefined)[])[];
   /** Workspaces that ask nothing: their requests are drawn and dropped. */
@@ -33,6 +35,12 @@ const FLOOR_GUESS = 0.005;
 /** A herd comes this long after a window began: the window is on every clock, and nothing of it has been told. */
 const HERD_AFTER_MS = 1;
 
+/** In a world whose limits change: what a limit is multiplied by, and how many changes there are per window of the first key. */
+const LIMIT_FACTORS = [0.02, 0.1, 0.5, 1, 1, 2, 10] as const;
+const CHANGES_PER_WINDOW = 3;
+/** In a world of oversized costs: the part of all requests that ask for half of the limit up to twice the limit. */
+const OVERSIZED = 0.5;
+
 export class Clients {
   asked = 0;
   answered = 0;
@@ -41,17 +49,22 @@ export class Clients {
   readonly #queue: EventQueue;
   readonly #history: History;
   readonly #random: SeededRandom;
+  readonly #featureRandom: SeededRandom;
   readonly #lives: ClientsOptions["lives"];
   readonly #silent: ReadonlySet<string>;
   #turn = 0;
   /** What an adversary has spent: by region, key and window. */
   readonly #spent = new Map<string, number>();
+  /** What the limits are multiplied by now, by key, and when the next one changes. */
+  readonly #factors = new Map<WorldKey, number>();
+  #changesAtMs = 0;
 
-  constructor({ options, queue, history, random, lives, silent }: ClientsOptions) {
+  constructor({ options, queue, history, random, featureRandom, lives, silent }: ClientsOptions) {
     this.#options = options;
     this.#queue = queue;
     this.#history = history;
     this.#random = random;
+    this.#featureRandom = featureRandom;
     this.#lives = lives;
     this.#silent = silent;
   }
@@ -100,6 +113,11 @@ export class Clients {
     return this.#random.between(0, regions - 1);
   }
 
+  /** One request of the usual kind to one process. */
+  askProcess(region: number, index: number): void {
+    this.#ask(region, index);
+  }
+
   #ask(region: number, index: number): void {
     const life = this.#lives[region]?.[index];
     if (life === undefined || life.state !== "running") return;
@@ -140,7 +158,26 @@ export class Clients {
     const { keys, traffic } = this.#options;
     const key = this.#random.pick(keys);
     const cost = this.#random.chance(traffic.peeks) ? 0 : this.#random.between(1, traffic.costMax);
-    return requestOf(key, cost);
+    const limit = this.#limitOf(key);
+    return requestOf({ ...key, limit }, cost > 0 ? this.#costOf(limit, cost) : 0);
+  }
+
+  /** The key's limit as operators have set it now: it falls and rises in the middle of windows. */
+  #limitOf(key: WorldKey): number {
+    const { keys, features } = this.#options;
+    if (features?.includes("limits-changed") !== true) return key.limit;
+    const everyMs = keys[0]!.durationMs / CHANGES_PER_WINDOW;
+    if (this.#changesAtMs === 0) this.#changesAtMs = this.#queue.nowMs + everyMs;
+    for (; this.#changesAtMs <= this.#queue.nowMs; this.#changesAtMs += this.#featureRandom.wait(everyMs)) {
+      this.#factors.set(this.#featureRandom.pick(keys), this.#featureRandom.pick(LIMIT_FACTORS));
+    }
+    return Math.max(1, Math.round(key.limit * (this.#factors.get(key) ?? 1)));
+  }
+
+  #costOf(limit: number, cost: number): number {
+    const isOversized = this.#options.features?.includes("oversized-costs") === true;
+    if (!isOversized || !this.#featureRandom.chance(OVERSIZED)) return cost;
+    return this.#featureRandom.between(Math.ceil(limit / 2), 2 * limit);
   }
 
   #isUnderFloor(region: number, requests: readonly LimitRequest[]): boolean {

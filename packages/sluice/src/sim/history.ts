@@ -16,7 +16,10 @@ export type WorldEvent =
   | { readonly kind: "setup"; readonly options: WorldOptions }
   | { readonly kind: "phase"; readonly phase: "safety" | "liveness" | "quiet" | "drained" | "peeking" | "closing" }
   /** One life of a process begins, begins to close, or ends. `unreplayed`: keys whose cost the origin has not confirmed. */
-  | { readonly kind: "begun"; readonly region: string }
+  /** `region` names the origin that it shares, `name` the region under which it publishes: two names may share one origin. */
+  | { readonly kind: "begun"; readonly region: string; readonly name: string }
+  /** The wall clock of a process was set, or its speed changed: what it shows now, and milliseconds per millisecond of world time. */
+  | { readonly kind: "clock"; readonly wallMs: number; readonly rate: number }
   | { readonly kind: "stopping"; readonly unreplayed: number }
   | { readonly kind: "killed" }
   /** `lost`: what closing reported. `latestMs`: the latest time its wall clock ever showed. `waiting`: callers without an answer. */
@@ -72,8 +75,14 @@ export type WorldEvent =
       readonly count: number;
       readonly expiresAtMs: number;
     }
-  /** A row of the denial channel was stored. The process is "global". */
-  | { readonly kind: "told"; readonly key: string; readonly sequence: number; readonly limit: number }
+  /** A row of the denial channel was stored, written under a region's name. The process is "global". */
+  | {
+      readonly kind: "told";
+      readonly region: string;
+      readonly key: string;
+      readonly sequence: number;
+      readonly limit: number;
+    }
   | Gauges;
 
 /** What a process counts of itself, beside what the world saw it do. */

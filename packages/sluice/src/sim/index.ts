@@ -18,6 +18,7 @@ export { DELAY_WORST, type Horizons, horizonsOf, isOriginFar, ROUND_WORST } from
 export { MARK_NAMES, MARKS, type Mark, type MarkCounts } from "./checker/marks.ts";
 export { FAULT_KINDS, type FaultKind } from "./fault-kinds.ts";
 export type { FaultCounts } from "./faults.ts";
+export { FEATURES, type Feature, featured } from "./features.ts";
 export type { HistoryEvent, HistoryLine, WorldEvent } from "./history.ts";
 export { type IsolationOutcome, runIsolation } from "./isolation.ts";
 export { drawOptions, type Traffic, type TrafficShape, type WorldKey, type WorldOptions } from "./options.ts";

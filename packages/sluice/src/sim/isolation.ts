@@ -44,6 +44,7 @@ function isolated(options: WorldOptions): WorldOptions {
     traffic: { ...traffic, batches: 0 },
     cellsMax: 64,
     faults: [],
+    features: [],
     // A call is over before the next flush, whoever has something to send.
     flushMs: Math.max(50, flushMs),
   };

@@ -6,6 +6,7 @@
  */
 import type { WhenFull } from "../engine/engine.ts";
 import { FAULT_GROUPS, type FaultKind } from "./fault-kinds.ts";
+import { drawFeature, type Feature, withFeature } from "./features.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
 export interface WorldKey {
@@ -67,6 +68,8 @@ export interface WorldOptions {
   readonly skewMaxMs: number;
   /** Faults that come by the clock, in named scenarios. */
   readonly script: "none" | "origin-flushed-every-20-s" | "origin-away-half-the-time";
+  /** What operators and clients do in this world beside the ordinary (features.ts); missing: nothing. */
+  readonly features?: readonly Feature[];
 }
 
 /** What a world of windows of about one length looks like. */
@@ -128,7 +131,15 @@ const NAMES: readonly (readonly [string, string, string])[] = [
 /** Herds come by the seed's number: drawn among the other shapes, they would have made every seed another world. */
 const HERD_EVERY = 8;
 
+/** The features come from a generator of their own: the other options of a seed are what they were before there were any. */
 export function drawOptions(seed: number): WorldOptions {
+  const random = new SeededRandom(seed ^ 0x0fea_7e5d);
+  const feature = drawFeature(random);
+  const plain = drawPlain(seed);
+  return feature === undefined ? plain : { ...plain, ...withFeature(plain, feature, random) };
+}
+
+function drawPlain(seed: number): WorldOptions {
   const random = new SeededRandom(seed ^ 0x51_07_1ce5);
   const profile = random.pick([SECONDS, SECONDS, SECONDS, MINUTES, MINUTES, MINUTES, HOURS, HOURS]);
   const regions = Math.min(random.pick([1, 1, 2, 2, 3, 4, 5, 6]), profile.processesMax);

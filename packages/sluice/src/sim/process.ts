@@ -16,7 +16,10 @@ import { SimClock } from "./sim-clock.ts";
 
 export interface LifeOptions {
   readonly name: string;
+  /** Names the origin that it shares with others. */
   readonly region: string;
+  /** The name under which it publishes. */
+  readonly regionName: string;
   readonly queue: EventQueue;
   readonly history: History;
   readonly random: Random;
@@ -33,6 +36,7 @@ interface Timer {
 export class Life implements Caller {
   readonly name: string;
   readonly region: string;
+  readonly regionName: string;
   readonly clock: SimClock;
   readonly links: readonly Link[];
   /** `stopping` takes no more requests, but still runs. */
@@ -52,9 +56,10 @@ export class Life implements Caller {
   #breaker: "closed" | "open" | "probing" = "closed";
   #decisions = 0;
 
-  constructor({ name, region, queue, history, random, links }: LifeOptions) {
+  constructor({ name, region, regionName, queue, history, random, links }: LifeOptions) {
     this.name = name;
     this.region = region;
+    this.regionName = regionName;
     this.links = links;
     this.#queue = queue;
     this.#history = history;
@@ -76,7 +81,12 @@ export class Life implements Caller {
   }
 
   begin(options: Omit<LimiterOptions, "clock" | "timers" | "random" | "trace">): void {
-    this.#history.record(this.#queue.nowMs, this.name, { kind: "begun", region: this.region });
+    const { region, regionName, clock } = this;
+    this.#history.record(this.#queue.nowMs, this.name, { kind: "begun", region, name: regionName });
+    clock.onChange = () => this.#tellClock();
+    if (!clock.isRight) this.#tellClock();
+    // A limiter calls its stores as soon as it begins.
+    this.#queue.touched();
     this.#limiter = new Limiter({
       ...options,
       clock: this.clock,
@@ -180,6 +190,12 @@ export class Life implements Caller {
     if (state === this.#breaker) return;
     this.#breaker = state;
     this.#history.record(this.#queue.nowMs, this.name, { kind: "breaker", state });
+  }
+
+  #tellClock(): void {
+    if (this.state === "dead") return;
+    const event = { kind: "clock", wallMs: this.clock.wallMs(), rate: this.clock.rate } as const;
+    this.#history.record(this.#queue.nowMs, this.name, event);
   }
 
   /** `nowMs`: the time that the limiter goes by, which may be ahead of its wall clock. */

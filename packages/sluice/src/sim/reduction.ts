@@ -11,6 +11,7 @@ import { runWorld, type WorldReport } from "./world.ts";
 type Change = (options: WorldOptions) => Partial<WorldOptions>;
 
 const CHANGES: readonly Change[] = [
+  () => ({ features: [] }),
   ...FAULT_GROUPS.map(
     (group: readonly FaultKind[]): Change =>
       (options) => ({

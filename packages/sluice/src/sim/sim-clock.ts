@@ -3,6 +3,8 @@ import type { Clock } from "../core/clock.ts";
 import type { EventQueue } from "./event-queue.ts";
 
 export class SimClock implements Clock {
+  /** Called after it was set, or its rate changed. */
+  onChange: () => void = () => {};
   readonly #queue: EventQueue;
   /** Process milliseconds per world millisecond. */
   #rate = 1;
@@ -17,6 +19,15 @@ export class SimClock implements Clock {
     this.#wallMs = queue.nowMs;
     this.#monoMs = monoMs;
     this.#latestMs = queue.nowMs;
+  }
+
+  get rate(): number {
+    return this.#rate;
+  }
+
+  /** Whether it shows the world's time, at the world's rate. */
+  get isRight(): boolean {
+    return this.#rate === 1 && this.wallMs() === this.#queue.nowMs;
   }
 
   /** The latest wall time that it has ever shown. */
@@ -40,11 +51,13 @@ export class SimClock implements Clock {
   drift(rate: number): void {
     this.#rebase();
     this.#rate = rate;
+    this.onChange();
   }
 
   jump(byMs: number): void {
     this.#latestMs = this.latestMs;
     this.#wallMs += byMs;
+    this.onChange();
   }
 
   /** What an administrator does: the right time, the right rate. */
@@ -53,6 +66,7 @@ export class SimClock implements Clock {
     this.#rebase();
     this.#rate = 1;
     this.#wallMs = this.#queue.nowMs;
+    this.onChange();
   }
 
   #rebase(): void {

@@ -65,7 +65,7 @@ export class SimCounters implements Server {
       read: (region, cursor) => call(() => this.#read(region, cursor)),
       cleanUp: (nowMs, rowsMax) => call(() => this.#cleanUp(nowMs, rowsMax)),
       denials: {
-        write: (_region, rows) => call(() => this.#writeDenials(rows), rows.length),
+        write: (region, rows) => call(() => this.#writeDenials(region, rows), rows.length),
         active: (nowMs) => call(() => [...this.#seen().denials.values()].filter((row) => row.expiresAtMs > nowMs)),
       },
       close: async () => {},
@@ -154,14 +154,14 @@ export class SimCounters implements Server {
     this.#history.record(this.#queue.nowMs, "global", { kind: "rows-lost", key: encodeKey(key), sequence });
   }
 
-  #writeDenials(rows: readonly DenialRow[]): void {
+  #writeDenials(region: string, rows: readonly DenialRow[]): void {
     for (const row of rows) {
       const key = encodeKey(row.key);
       const name = `${row.sequence}/${key}`;
       if (this.#table.denials.has(name)) continue;
       this.#table.denials.set(name, row);
       const { sequence, limit } = row;
-      this.#history.record(this.#queue.nowMs, "global", { kind: "told", key, sequence, limit });
+      this.#history.record(this.#queue.nowMs, "global", { kind: "told", region, key, sequence, limit });
     }
   }
 }

@@ -17,6 +17,7 @@ import { EventQueue } from "./event-queue.ts";
 import { type FaultCounts, Faults } from "./faults.ts";
 import { History, type HistoryEvent, type HistoryLine } from "./history.ts";
 import { type Link, Network } from "./network.ts";
+import { Operators } from "./operators.ts";
 import { drawOptions, type WorldOptions } from "./options.ts";
 import { Life } from "./process.ts";
 import { SeededRandom } from "./seeded-random.ts";
@@ -102,6 +103,7 @@ class World {
   readonly #lives: (Life | undefined)[][];
   readonly #clients: Clients;
   readonly #faults: Faults;
+  readonly #operators: Operators;
   readonly #run: RunOptions;
   #begun = 0;
   #isStopped = false;
@@ -138,10 +140,15 @@ class World {
     this.#counters = options.hasGlobal ? new SimCounters(queue, history, random.fork()) : undefined;
     this.#lives = Array.from({ length: options.regions }, () => Array(options.processes).fill(undefined));
     const lives = this.#lives;
-    this.#clients = new Clients({ options, queue, history, random: random.fork(), lives, silent });
+    const features = new SeededRandom(seed ^ 0x0bad_ca5e);
+    const featureRandom = features.fork();
+    this.#clients = new Clients({ options, queue, history, random: random.fork(), featureRandom, lives, silent });
     const restart = (region: number, index: number) => this.#begin(region, index);
     const stores = { origins: this.#origins, counters: this.#counters };
     this.#faults = new Faults({ options, queue, history, random: random.fork(), ...stores, lives, restart });
+    const people = { faults: this.#faults, clients: this.#clients };
+    const { origins } = stores;
+    this.#operators = new Operators({ options, queue, random: features.fork(), ...people, origins, lives, restart });
   }
 
   async run(): Promise<WorldReport> {
@@ -156,6 +163,7 @@ class World {
     if (leadMs !== undefined) await this.#advance(leadMs);
     this.#clients.begin();
     this.#faults.begin();
+    this.#operators.begin();
     const before = this.#load();
     await this.#pass("safety", this.#options.safetyMs);
     const load = difference(this.#load(), before);
@@ -240,6 +248,7 @@ class World {
     const options = this.#options;
     const { originDelayMs, globalDelayMs, floor } = options;
     const name = `r${region}`;
+    const regionName = this.#operators.nameOf(region, index);
     const links: Link[] = [];
     const link = (delayMs: number): Link => {
       const made = { region: name, delayMs, cutsThere: 0, cutsBack: 0, storm: undefined, messages: 0 };
@@ -250,6 +259,7 @@ class World {
     const life = new Life({
       name: `${name}p${index}.${++this.#begun}`,
       region: name,
+      regionName,
       queue: this.#queue,
       history: this.#history,
       random,
@@ -266,7 +276,7 @@ class World {
       ...(origin === undefined ? {} : { origin, flushMs, readTimeoutMs }),
       ...(global === undefined
         ? {}
-        : { global, region: name, globalMode, publishMs, importMs, globalDurationMin: globalMinDuration }),
+        : { global, region: regionName, globalMode, publishMs, importMs, globalDurationMin: globalMinDuration }),
       ...(global === undefined || floor === null ? {} : { floor }),
     });
   }

@@ -37,6 +37,12 @@ export class Disturbance {
     if (last !== undefined) last.endedMs = this.#active > 0 ? Number.POSITIVE_INFINITY : atMs;
   }
 
+  /** Whether something is wrong at this moment, or was within the healing time. */
+  isFelt(atMs: number): boolean {
+    const last = this.#stretches.at(-1);
+    return last !== undefined && atMs - last.endedMs <= this.#healMs;
+  }
+
   /**
    * What was accepted before `sinceMs` is heard in calm. If it was not calm then, what may be unheard reaches back to
    * before the disturbance, by `horizonMs`; and to the beginning of time if something was forgotten in it.
@@ -50,5 +56,32 @@ export class Disturbance {
       reachMs = Math.min(reachMs, beganMs - horizonMs);
     }
     return reachMs;
+  }
+}
+
+/** The disturbances of all places of a world: its regions, and "global" for the store that they share. */
+export class Disturbances {
+  readonly #healMs: number;
+  readonly #regions: number;
+  readonly #places = new Map<string, Disturbance>();
+
+  constructor(healMs: number, regions: number) {
+    this.#healMs = healMs;
+    this.#regions = regions;
+  }
+
+  /** A fault begins or ends; one without a target is over every region. */
+  tell(atMs: number, { fault, target, isOn }: { fault: FaultKind; target: string; isOn: boolean }): void {
+    const everywhere = Array.from({ length: this.#regions }, (_, i) => `r${i}`);
+    for (const place of target === "" ? everywhere : [target]) this.at(place).tell(atMs, fault, isOn);
+  }
+
+  at(place: string): Disturbance {
+    let found = this.#places.get(place);
+    if (found === undefined) {
+      found = new Disturbance(this.#healMs);
+      this.#places.set(place, found);
+    }
+    return found;
   }
 }

@@ -10,10 +10,13 @@ import { freshnessMs } from "../../origin/freshness.ts";
 import type { HistoryLine } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
 import type { Accepted } from "./accepted.ts";
-import { Disturbance } from "./disturbance.ts";
+import { Disturbances } from "./disturbance.ts";
 import { type Horizons, horizonsOf, isOriginFar } from "./horizons.ts";
 import { type CheckerPart, type Problem, shareOf } from "./part.ts";
 import type { CellTruth, Truth } from "./truth.ts";
+
+/** PENDING(3): the floor follows the lowest limit under which something was accepted, until denials are followed too. */
+const IS_LOWEST_FOLLOWED: boolean = false;
 
 /** How finely the worst is followed below the limit, in parts of it. */
 const WORST_STEPS = 100;
@@ -31,9 +34,11 @@ export class Excess implements CheckerPart {
   ratioMax = 0;
   /** The allow that went furthest over its limit, or came nearest to it, and its E: for a report. */
   worst: { readonly excess: number; readonly bound: number } = { excess: Number.NEGATIVE_INFINITY, bound: 0 };
-  readonly #calm = new Map<string, Disturbance>();
+  #disturbances: Disturbances | undefined;
   /** Processes whose breaker is not closed, where the origin is far away. */
   readonly #cut = new Set<string>();
+  /** When a full table last had no slot for a key, as far as a history can show it: by process and key. */
+  readonly #slotlessMs = new Map<string, number>();
   #options: WorldOptions | undefined;
   #horizons: Horizons | undefined;
 
@@ -41,17 +46,17 @@ export class Excess implements CheckerPart {
     if (event.kind === "setup") {
       this.#options = event.options;
       this.#horizons = horizonsOf(event.options);
+      this.#disturbances = new Disturbances(this.#horizons.healMs, event.options.regions);
     } else if (event.kind === "fault") {
-      // A fault without a target is over every region.
-      const targets = event.target === "" ? this.#regions() : [event.target];
-      for (const target of targets) this.#disturbance(target).tell(atMs, event.fault, event.isOn);
+      this.#disturbances!.tell(atMs, event);
     } else if (event.kind === "rows-lost") {
-      this.#disturbance("global").tell(atMs, "global-lost-table", true);
-      this.#disturbance("global").tell(atMs, "global-lost-table", false);
+      this.#disturbances!.at("global").tell(atMs, "global-lost-table", true);
+      this.#disturbances!.at("global").tell(atMs, "global-lost-table", false);
     } else if (event.kind === "breaker" || event.kind === "killed" || event.kind === "stopped") {
       this.#cutOff(atMs, process, event.kind === "breaker" && event.state !== "closed", truth);
-    } else if (event.kind === "decision" && event.reason === "allowed" && !event.degraded) {
-      return this.#allowed(atMs, process, event, truth);
+    } else if (event.kind === "decision") {
+      this.#slot(atMs, process, event);
+      if (event.reason === "allowed" && !event.degraded) return this.#allowed(atMs, process, event, truth);
     }
     return undefined;
   }
@@ -64,7 +69,13 @@ export class Excess implements CheckerPart {
     if (!isOriginFar(this.#options!) || this.#cut.has(process) === isCut) return;
     if (isCut) this.#cut.add(process);
     else this.#cut.delete(process);
-    this.#disturbance(truth.life(process).region).tell(atMs, "link-cut", isCut);
+    this.#disturbances!.at(truth.life(process).region).tell(atMs, "link-cut", isCut);
+  }
+
+  /** A key without counts may have no slot: in a table that is too small, an import passes it by. */
+  #slot(atMs: number, process: string, { key, own, others, foreign }: DecisionEvent): void {
+    const { cellsMax, keys } = this.#options!;
+    if (cellsMax < keys.length && own + others + foreign === 0) this.#slotlessMs.set(`${process} ${key}`, atMs);
   }
 
   #allowed(atMs: number, process: string, event: DecisionEvent, truth: Truth): Problem {
@@ -104,13 +115,13 @@ export class Excess implements CheckerPart {
     const regionalMs = horizons.regionalMs + freshnessMs(durationMs);
     const sinceRegional = options.hasOrigin ? this.#since([region], atMs, regionalMs) : Number.NEGATIVE_INFINITY;
     const isGlobal = options.hasGlobal && options.globalMode !== "denials" && durationMs >= options.globalMinDuration;
-    // A process that forgot has to import again, in calm; one with a small table may have no room for it. One that has just begun
-    // flags its answers until it has imported, so they never get here.
-    const importedMs = forgotAtMs + horizons.globalMs;
-    const isTight = options.cellsMax < options.keys.length;
+    // A process that forgot, or had no room for the key, has to import everything again. One that has just begun flags its answers
+    // until it has imported, so they never get here.
+    const slotlessMs = this.#slotlessMs.get(`${process} ${event.key}`) ?? Number.NEGATIVE_INFINITY;
+    const importedMs = Math.max(forgotAtMs, slotlessMs) + horizons.fullPassMs;
     const sinceOf = (from: string): number => {
       if (from === region) return sinceRegional;
-      if (!isGlobal || isTight) return Number.NEGATIVE_INFINITY;
+      if (!isGlobal) return Number.NEGATIVE_INFINITY;
       const heardMs = this.#since([region, from, "global"], atMs, horizons.globalMs + freshnessMs(durationMs));
       return importedMs < heardMs ? heardMs : Number.NEGATIVE_INFINITY;
     };
@@ -119,13 +130,15 @@ export class Excess implements CheckerPart {
     for (const [from, accepted] of cell.acceptedIn) unknown += unheardOf(accepted, startMs, sinceOf(from));
     // What a region does not tell, or not yet: what is below its floor; what the global counters lost, and no full pass has shown
     // since; what a process that ended replayed, if nobody there has asked since, or only just: a row that rose may be unheard.
-    const hidden = Math.ceil(horizons.floor * cell.limitMax);
     const rowsMs = this.#since([region, "global"], atMs, horizons.importMs);
     const ended = endedIn(cell, truth);
     for (const [from, count] of cell.byRegion) {
       if (from === region) continue;
       const isLost = cell.rowsLostMs >= this.#since([from, "global"], atMs, horizons.fullPassMs);
-      unknown += hidden + (isLost || ended.has(from) ? count - cell.rowAt(from, rowsMs) : 0);
+      const hidden = Math.ceil(
+        horizons.floor * (IS_LOWEST_FOLLOWED ? lowestIn(cell, from, sinceOf(from)) : cell.limitMax),
+      );
+      unknown += hidden + (isLost || ended.has(from) ? count - truth.rowAt(cell, from, rowsMs) : 0);
     }
     return Math.min(cell.total, unknown + lostOf(cell, truth));
   }
@@ -134,27 +147,14 @@ export class Excess implements CheckerPart {
   #since(places: readonly string[], atMs: number, horizonMs: number): number {
     for (let sinceMs = atMs - horizonMs; ; ) {
       const from = sinceMs;
-      for (const place of places) sinceMs = this.#disturbance(place).unheardSince(sinceMs, horizonMs);
+      for (const place of places) sinceMs = this.#disturbances!.at(place).unheardSince(sinceMs, horizonMs);
       if (sinceMs === from) return sinceMs;
     }
-  }
-
-  #disturbance(place: string): Disturbance {
-    let found = this.#calm.get(place);
-    if (found === undefined) {
-      found = new Disturbance(this.#horizons!.healMs);
-      this.#calm.set(place, found);
-    }
-    return found;
   }
 
   #isCalm(): boolean {
     const { faults, script } = this.#options!;
     return faults.length === 0 && script === "none";
-  }
-
-  #regions(): string[] {
-    return Array.from({ length: this.#options!.regions }, (_, i) => `r${i}`);
   }
 }
 
@@ -172,6 +172,18 @@ function unheardOf(
   const left = accepted.upTo(afterMs);
   const heard = accepted.before(sinceMs) - Math.max(left, accepted.before(startMs));
   return accepted.total - left - Math.max(0, heard);
+}
+
+/**
+ * The limit that a region's floor follows: of each process that accepted something of the cell, the lowest that it was asked with by
+ * `sinceMs`; of those the highest, as it may be the only one that knows all.
+ */
+function lowestIn(cell: CellTruth, region: string, sinceMs: number): number {
+  let highest = 0;
+  for (const { life, region: from } of cell.byWriter.values()) {
+    if (from === region) highest = Math.max(highest, Math.min(cell.limitMax, cell.lowAt(life, sinceMs)));
+  }
+  return highest;
 }
 
 /** What nobody can tell any more: counted under an id that no living process sends again, and missing in its origin. */

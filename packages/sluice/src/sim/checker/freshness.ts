@@ -6,14 +6,19 @@
  * timeout (for a batch twice: a second read may follow the first).
  *
  * Strict: within one duration after the key's last denial by this process, a read (or a raise, which answers the same) of
- * the current cell that began after that denial was answered. Two windows on, by the process's own clock, the denied cell matters no more, and the key may
- * have been forgotten with its deadline (a clock that jumped forward gets there early); so may any key after an alarm.
+ * the current cell that began after that denial was answered. A request that waited for a read may have been overtaken by a denial
+ * meanwhile: it arrived at most the read timeout ago, and its read began after the last denial that was known then. Nothing else
+ * ends strictness early: neither the next window nor an eviction.
+ *
+ * Degraded: only where something is wrong with the region, or was within the healing time; where a read may come too late with nothing
+ * wrong; where the key lost its slot while it was read; and before the first import of a process that has just begun.
  */
 import type { DecisionEvent, OriginEvent } from "../../core/trace.ts";
 import { freshnessMs } from "../../origin/freshness.ts";
 import type { HistoryLine } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
-import { horizonsOf, mayReadLate } from "./horizons.ts";
+import { Disturbances } from "./disturbance.ts";
+import { type Horizons, horizonsOf, mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { LifeTruth, Truth } from "./truth.ts";
 
@@ -23,13 +28,6 @@ interface Heard {
   anyMs: number;
 }
 
-interface Denial {
-  readonly monoMs: number;
-  readonly sequence: number;
-  /** The alarms of the process at that moment. */
-  readonly alarms: number;
-}
-
 /** Sums of floating-point clocks differ in the last places. */
 const ROUNDING_MS = 0.001;
 
@@ -37,16 +35,19 @@ export class Freshness implements CheckerPart {
   /** Allows that waited for, or rest on, what the origin said. */
   checked = 0;
   #options: WorldOptions | undefined;
-  #joinMs = 0;
+  #horizons: Horizons | undefined;
+  #disturbances: Disturbances | undefined;
   readonly #heard = new Map<string, Heard>();
+  /** The last denial of each key, monotonic clock. */
   readonly #deniedMs = new Map<string, number>();
-  readonly #denials = new Map<string, Denial>();
 
   check({ atMs, process, event }: HistoryLine, truth: Truth): Problem {
     if (event.kind === "setup") {
       this.#options = event.options;
-      this.#joinMs = horizonsOf(event.options).joinMs;
-    } else if (event.kind === "read" || event.kind === "raise") this.#hear(process, event);
+      this.#horizons = horizonsOf(event.options);
+      this.#disturbances = new Disturbances(this.#horizons.healMs, event.options.regions);
+    } else if (event.kind === "fault") this.#disturbances!.tell(atMs, event);
+    else if (event.kind === "read" || event.kind === "raise") this.#hear(process, event);
     else if (event.kind === "decision") return this.#decision(atMs, process, event, truth.life(process));
     return undefined;
   }
@@ -65,47 +66,45 @@ export class Freshness implements CheckerPart {
 
   #decision(atMs: number, process: string, event: DecisionEvent, life: LifeTruth): Problem {
     const { key, sequence, monoMs, reason, degraded } = event;
-    const { evicted, followed } = life;
     const options = this.#options!;
-    const isJoining = options.hasGlobal && atMs - life.begunAtMs <= this.#joinMs && isShared(event, options);
-    if (!options.hasOrigin) {
-      const mayDegrade = isJoining || !isCalm(options);
-      return degraded && reason === "allowed" && !mayDegrade ? "honesty: degraded, and nothing is wrong" : undefined;
-    }
     if (reason === "limit") this.#deniedMs.set(`${process} ${key}`, monoMs);
-    // A key without a slot has nowhere to keep a deadline: it is cold, and read in any case.
-    if (reason === "limit" && event.own + event.others + event.foreign > 0) {
-      this.#denials.set(`${process} ${key}`, { monoMs, sequence, alarms: evicted + followed });
-    }
-    if (degraded && reason === "allowed" && !isJoining && !this.#mayDegrade(process, event, options)) {
-      return "honesty: degraded, and nothing is wrong";
-    }
-    if (reason !== "allowed" || degraded) return undefined;
+    if (reason !== "allowed") return undefined;
+    if (degraded)
+      return this.#mayDegrade(atMs, process, event, life) ? undefined : "honesty: degraded, and nothing is wrong";
+    if (!options.hasOrigin) return undefined;
     this.checked++;
     const heard = this.#heard.get(placeOf(process, key, sequence));
-    return (
-      this.#strict(process, event, heard, evicted + followed) ??
-      this.#fresh(process, event, heard, options.readTimeoutMs)
-    );
+    return this.#strict(process, event, heard) ?? this.#fresh(process, event, heard, options.readTimeoutMs);
   }
 
-  /**
-   * Something is wrong, or the origin far away; or a key that lost its slot while it was read has another id meanwhile, and the
-   * answer may not be relied on; or it was denied again whenever it was read.
-   */
-  #mayDegrade(process: string, event: DecisionEvent, options: WorldOptions): boolean {
+  #mayDegrade(atMs: number, process: string, event: DecisionEvent, life: LifeTruth): boolean {
+    const { region, begunAtMs, forgotAtMs } = life;
     const { key, monoMs, durationMs } = event;
-    if (!isCalm(options) || options.cellsMax < options.keys.length) return true;
-    if (mayReadLate(options, event)) return true;
-    return monoMs - (this.#deniedMs.get(`${process} ${key}`) ?? Number.NEGATIVE_INFINITY) < durationMs;
+    const options = this.#options!;
+    const { joinMs } = this.#horizons!;
+    if (this.#disturbances!.at(region).isFelt(atMs)) return true;
+    // Allows in windows that regions share are degraded until the first import. A store with a fault may keep that from happening.
+    const isShared = options.hasGlobal && event.durationMs >= options.globalMinDuration;
+    const globally = this.#disturbances!.at("global");
+    if (isShared && (atMs - begunAtMs <= joinMs || globally.isFelt(atMs))) return true;
+    if (!options.hasOrigin) return false;
+    // A key that lost its slot while it was read counts under another id, and the answer may not be relied on.
+    const waitMaxMs = options.readTimeoutMs * (event.batch === 0 ? 1 : 2);
+    // PENDING(4): under a flood of denials every read begins before the last one.
+    if (monoMs - (this.#deniedMs.get(`${process} ${key}`) ?? Number.NEGATIVE_INFINITY) < durationMs) return true;
+    return mayReadLate(options, event) || atMs - forgotAtMs <= waitMaxMs;
   }
 
-  #strict(process: string, event: DecisionEvent, heard: Heard | undefined, alarms: number): Problem {
-    const { key, sequence, monoMs, durationMs } = event;
-    const denial = this.#denials.get(`${process} ${key}`);
-    if (denial === undefined || sequence >= denial.sequence + 2 || alarms !== denial.alarms) return undefined;
-    const agoMs = monoMs - denial.monoMs;
-    if (agoMs >= durationMs || (heard !== undefined && heard.anyMs >= denial.monoMs - ROUNDING_MS)) return undefined;
+  #strict(process: string, event: DecisionEvent, heard: Heard | undefined): Problem {
+    const { key, monoMs, durationMs, source, batch } = event;
+    const deniedMs = this.#deniedMs.get(`${process} ${key}`);
+    if (deniedMs === undefined) return undefined;
+    const agoMs = monoMs - deniedMs;
+    // PENDING(8): strictness ends with the slot.
+    if (heard === undefined) return undefined;
+    const waitMaxMs = source === "origin" ? this.#options!.readTimeoutMs * (batch === 0 ? 1 : 2) : 0;
+    const sinceMs = Math.min(deniedMs, monoMs - waitMaxMs) - ROUNDING_MS;
+    if (agoMs >= durationMs || (heard !== undefined && heard.anyMs >= sinceMs)) return undefined;
     return `strict: allowed ${agoMs} ms after a denial, the last call began ${monoMs - (heard?.anyMs ?? Number.NaN)} ms ago`;
   }
 
@@ -120,13 +119,4 @@ export class Freshness implements CheckerPart {
     if (source === "origin" && heard !== undefined && monoMs - heard.readMs <= freshMs + waitMaxMs) return undefined;
     return `fresh: allowed from ${source}, last heard of the cell ${monoMs - (heard?.anyMs ?? Number.NaN)} ms ago of ${freshMs}`;
   }
-}
-
-function isCalm({ faults, script }: WorldOptions): boolean {
-  return faults.length === 0 && script === "none";
-}
-
-/** Whether other regions take part in the window. */
-function isShared({ durationMs }: DecisionEvent, { globalMinDuration }: WorldOptions): boolean {
-  return durationMs >= globalMinDuration;
 }

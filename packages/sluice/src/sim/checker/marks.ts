@@ -9,6 +9,7 @@ import type { DecisionEvent, GlobalEvent, OriginEvent } from "../../core/trace.t
 import { publishFloor } from "../../global/floor.ts";
 import type { HistoryLine, WorldEvent } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
+import { FEATURE_MARKS, type FeatureMark, FeatureMarks } from "./feature-marks.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { Truth } from "./truth.ts";
 
@@ -35,7 +36,8 @@ export type Mark =
   | "kill-with-unreplayed-cost"
   | "excess-above-half-of-E"
   | "excess-above-half-of-E-in-calm"
-  | "region-dead";
+  | "region-dead"
+  | FeatureMark;
 
 /** What each mark stands for. */
 export const MARKS: Readonly<Record<Mark, string>> = {
@@ -62,6 +64,7 @@ export const MARKS: Readonly<Record<Mark, string>> = {
   "excess-above-half-of-E": "an allow went over its limit by more than half of the bound (of a bound of at least 10)",
   "excess-above-half-of-E-in-calm": "the same in a world without faults, where E was less than all that was accepted",
   "region-dead": "every process of a region of several was dead at once",
+  ...FEATURE_MARKS,
 };
 
 export type MarkCounts = Record<Mark, number>;
@@ -85,7 +88,8 @@ interface Denial {
 }
 
 export class Marks implements CheckerPart {
-  readonly counts: MarkCounts = noMarks();
+  readonly #features = new FeatureMarks();
+  readonly #counts: MarkCounts = noMarks();
   #options: WorldOptions | undefined;
   #isSafety = false;
   readonly #confirmed = new Map<string, Confirmed>();
@@ -98,7 +102,13 @@ export class Marks implements CheckerPart {
   #batch = "";
   readonly #batchKeys = new Set<string>();
 
-  check({ atMs, process, event }: HistoryLine, truth: Truth): Problem {
+  get counts(): MarkCounts {
+    return { ...this.#counts, ...this.#features.counts };
+  }
+
+  check(line: HistoryLine, truth: Truth): Problem {
+    const { atMs, process, event } = line;
+    this.#features.check(line, truth);
     switch (event.kind) {
       case "setup":
         this.#options = event.options;
@@ -126,30 +136,30 @@ export class Marks implements CheckerPart {
     const { key, sequence, reason, batch, source, degraded, isCounted, writer } = event;
     const name = `${process} ${key}`;
     const { hasOrigin } = this.#options!;
-    if (reason === "full" && batch === 0 && hasOrigin) this.counts["unreplayed-cell-kept"]++;
-    if (reason === "batch") this.counts["batch-refused"]++;
+    if (reason === "full" && batch === 0 && hasOrigin) this.#counts["unreplayed-cell-kept"]++;
+    if (reason === "batch") this.#counts["batch-refused"]++;
     if (batch !== 0 && isCounted) this.#counted(`${process} ${batch}`, key);
     const denial = this.#denials.get(name);
     const isStrict = denial !== undefined && event.monoMs - denial.monoMs < event.durationMs && source === "origin";
-    if (isStrict && reason === "allowed" && !degraded) this.counts["strict-allow"]++;
-    if (isStrict && reason === "limit") this.counts["strict-denial"]++;
+    if (isStrict && reason === "allowed" && !degraded) this.#counts["strict-allow"]++;
+    if (isStrict && reason === "limit") this.#counts["strict-denial"]++;
     if (reason === "limit") this.#denials.set(name, { monoMs: event.monoMs });
     const isRolledOver = this.#sequences.get(name) === sequence - 1;
     if (isRolledOver && hasOrigin && reason === "allowed" && source === "local" && !degraded) {
-      if (!this.#read.has(placeOf(process, key, sequence))) this.counts["rollover-without-a-read"]++;
+      if (!this.#read.has(placeOf(process, key, sequence))) this.#counts["rollover-without-a-read"]++;
     }
     this.#sequences.set(name, sequence);
     const life = truth.life(process);
     if (!isCounted || !degraded || !hasOrigin || life.evicted === 0 || life.followed > 0) return;
     const earlier =
       truth.cell(key, sequence).current.get(process) ?? truth.cell(key, sequence - 1).current.get(process);
-    if (earlier !== undefined && earlier !== writer) this.counts["new-id-without-origin"]++;
+    if (earlier !== undefined && earlier !== writer) this.#counts["new-id-without-origin"]++;
   }
 
   #counted(batch: string, key: string): void {
     if (batch !== this.#batch) this.#batchKeys.clear();
     this.#batch = batch;
-    if (this.#batchKeys.has(key)) this.counts["batch-names-a-cell-twice"]++;
+    if (this.#batchKeys.has(key)) this.#counts["batch-names-a-cell-twice"]++;
     this.#batchKeys.add(key);
   }
 
@@ -168,15 +178,15 @@ export class Marks implements CheckerPart {
       if (kind === "raise" && total > confirmed.total && stored >= total) confirmed.unanswered = total;
       return;
     }
-    if (component < confirmed.total) this.counts["component-behind"]++;
+    if (component < confirmed.total) this.#counts["component-behind"]++;
     if (kind === "read") return;
     if (confirmed.unanswered > 0 && total >= confirmed.unanswered) {
-      this.counts["reply-lost-and-resent"]++;
+      this.#counts["reply-lost-and-resent"]++;
       confirmed.unanswered = 0;
     }
     const beganWallMs = event.wallMs - (event.monoMs - event.beganMs);
     const endMs = (sequence + 1) * (truth.durations.get(key) ?? Number.POSITIVE_INFINITY);
-    if (total > confirmed.total && beganWallMs >= endMs) this.counts["flush-after-the-window"]++;
+    if (total > confirmed.total && beganWallMs >= endMs) this.#counts["flush-after-the-window"]++;
     confirmed.total = Math.max(confirmed.total, total);
   }
 
@@ -185,39 +195,39 @@ export class Marks implements CheckerPart {
     const cell = truth.cell(key, sequence);
     const { region } = truth.life(process);
     const isBelow = count < (floor ?? publishFloor(regions, ERROR_BUDGET_DEFAULT)) * cell.limitMax;
-    const isUsedElsewhere = [...cell.rows.keys()].some((other) => other !== region);
+    const isUsedElsewhere = [...cell.rows.keys()].some((name) => truth.originOf(name) !== region);
     if (isBelow && isUsedElsewhere && cell.rowsLostMs === Number.NEGATIVE_INFINITY)
-      this.counts["publish-below-the-floor"]++;
+      this.#counts["publish-below-the-floor"]++;
   }
 
   #world(atMs: number, process: string, event: WorldEvent | GlobalEvent | { kind: "import" }, truth: Truth): void {
     switch (event.kind) {
       case "alarm": {
         const { evicted, followed } = truth.life(process);
-        this.counts["clean-cell-evicted"] += event.evicted - evicted;
-        this.counts["clock-followed"] += event.followed - followed;
+        this.#counts["clean-cell-evicted"] += event.evicted - evicted;
+        this.#counts["clock-followed"] += event.followed - followed;
         break;
       }
       case "held":
-        this.counts["clock-held"] += event.held - (this.#held.get(process) ?? 0);
+        this.#counts["clock-held"] += event.held - (this.#held.get(process) ?? 0);
         this.#held.set(process, event.held);
         break;
       case "breaker":
-        if (event.state === "open") this.counts["breaker-opened"]++;
-        else if (event.state === "probing") this.counts["breaker-half-opened"]++;
-        else this.counts["breaker-closed"]++;
+        if (event.state === "open") this.#counts["breaker-opened"]++;
+        else if (event.state === "probing") this.#counts["breaker-half-opened"]++;
+        else this.#counts["breaker-closed"]++;
         break;
       case "fault":
-        if (event.fault === "origin-rolled-back" && event.isOn) this.counts["origin-restored-older"]++;
+        if (event.fault === "origin-rolled-back" && event.isOn) this.#counts["origin-restored-older"]++;
         break;
       case "begun":
         this.#lives(event.region, 1);
         break;
       case "stopping":
-        if (event.unreplayed > 0) this.counts["stop-with-unreplayed-cost"]++;
+        if (event.unreplayed > 0) this.#counts["stop-with-unreplayed-cost"]++;
         break;
       case "killed":
-        if (this.#options!.hasOrigin && truth.unstored(process, atMs) > 0) this.counts["kill-with-unreplayed-cost"]++;
+        if (this.#options!.hasOrigin && truth.unstored(process, atMs) > 0) this.#counts["kill-with-unreplayed-cost"]++;
         this.#lives(truth.life(process).region, -1);
         break;
       case "stopped":
@@ -233,6 +243,6 @@ export class Marks implements CheckerPart {
     running.alive += change;
     if (change === 1) running.begun++;
     else if (this.#isSafety && processes > 1 && running.begun >= processes && running.alive === 0)
-      this.counts["region-dead"]++;
+      this.#counts["region-dead"]++;
   }
 }

@@ -2,6 +2,9 @@
  * What really happened, as only the checker can know it: per cell, everything ever accepted, by writer and by region, and
  * what each store holds of it now.
  *
+ * A region here is an origin with its processes (`r0`): components belong to origins. Rows of the global counters are kept under
+ * region names, and several names may belong to one origin; `originOf` says which.
+ *
  * Written from the history and nothing else. The other checkers read it before the line they look at is applied.
  */
 import type { DecisionEvent } from "../../core/trace.ts";
@@ -36,33 +39,47 @@ export class CellTruth {
   readonly acceptedBy: Map<string, Accepted> = new Map();
   /** What the origins hold: by region and writer. */
   readonly stored: Map<string, Map<string, number>> = new Map();
-  /** What the global counters hold, by region. */
+  /** What the global counters hold, by region name. */
   readonly rows: Map<string, number> = new Map();
   /** When a row last rose, and when the global counters last lost the rows. */
   rowsMs = 0;
   rowsLostMs: number = Number.NEGATIVE_INFINITY;
-  /** What each region's row rose to, and when, since the rows were last lost. */
+  /** What the row of each name rose to, and when, since the rows were last lost. */
   readonly #risen: Map<string, { readonly atMs: number; readonly count: number }[]> = new Map();
   /** Components that the origin lost with a single key, which no heartbeat shows, until they are stored again: by writer. */
   readonly missing: Map<string, Missing> = new Map();
   /** The largest limit asked of it. */
   limitMax = 0;
+  /** When each life first asked for less than ever before in this cell. */
+  readonly lows: Map<string, { readonly atMs: number; readonly limit: number }[]> = new Map();
 
   region(region: string): number {
     return this.byRegion.get(region) ?? 0;
   }
 
-  /** A region's row as it stood at a moment. */
-  rowAt(region: string, atMs: number): number {
-    return this.#risen.get(region)?.findLast((row) => row.atMs <= atMs)?.count ?? 0;
+  /** The row of a name as it stood at a moment. */
+  rowAt(name: string, atMs: number): number {
+    return this.#risen.get(name)?.findLast((row) => row.atMs <= atMs)?.count ?? 0;
   }
 
-  rowRose(region: string, count: number, atMs: number): void {
-    this.rows.set(region, count);
+  rowRose(name: string, count: number, atMs: number): void {
+    this.rows.set(name, count);
     this.rowsMs = atMs;
-    const risen = this.#risen.get(region) ?? [];
-    this.#risen.set(region, risen);
+    const risen = this.#risen.get(name) ?? [];
+    this.#risen.set(name, risen);
     risen.push({ atMs, count });
+  }
+
+  /** A life allowed or denied a cost under a limit: kept if it is the lowest so far. */
+  asked(life: string, limit: number, atMs: number): void {
+    const lows = this.lows.get(life) ?? [];
+    this.lows.set(life, lows);
+    if (limit < (lows.at(-1)?.limit ?? Number.POSITIVE_INFINITY)) lows.push({ atMs, limit });
+  }
+
+  /** The lowest limit that a life had asked with at a moment. */
+  lowAt(life: string, atMs: number): number {
+    return this.lows.get(life)?.findLast((low) => low.atMs <= atMs)?.limit ?? Number.POSITIVE_INFINITY;
   }
 
   rowsLost(atMs: number): void {
@@ -84,8 +101,18 @@ export class CellTruth {
   }
 }
 
+/** A wall clock: what it showed at a moment of world time, and its speed since. */
+export interface ClockTruth {
+  readonly atMs: number;
+  readonly wallMs: number;
+  readonly rate: number;
+}
+
 export interface LifeTruth {
+  /** Its origin, and the name under which it publishes. */
   readonly region: string;
+  readonly name: string;
+  clock: ClockTruth;
   readonly begunAtMs: number;
   state: "running" | "killed" | "stopped";
   endedAtMs: number;
@@ -103,6 +130,8 @@ const CLOCK_FASTEST = 1.02;
 export class Truth {
   readonly lives: Map<string, LifeTruth> = new Map();
   readonly durations: Map<string, number> = new Map();
+  /** The origin that each region name belongs to. */
+  readonly #origins = new Map<string, string>();
   readonly #cells = new Map<string, Map<number, CellTruth>>();
   /** The origin that is losing single keys at this moment. */
   #losingKeys = "";
@@ -127,6 +156,20 @@ export class Truth {
     return life;
   }
 
+  /** The region, that is the origin, whose processes publish under a name. */
+  originOf(name: string): string {
+    return this.#origins.get(name) ?? name;
+  }
+
+  /** What the rows of a region come to at a moment: the largest of its names, as each holds what the origin knew. */
+  rowAt(cell: CellTruth, region: string, atMs: number): number {
+    let largest = 0;
+    for (const name of cell.rows.keys()) {
+      if (this.originOf(name) === region) largest = Math.max(largest, cell.rowAt(name, atMs));
+    }
+    return largest;
+  }
+
   /**
    * Whether what a life counted in a cell under this id will be in its origin again if it is missing there: it is still in
    * its memory, and something shows it the loss: the heartbeat, or the next call about the key (`missing`).
@@ -147,6 +190,19 @@ export class Truth {
       for (const [writer, { life, total }] of cell.byWriter) {
         if (life === name) missing += total - (cell.stored.get(region)?.get(writer) ?? 0);
       }
+    }
+    return missing;
+  }
+
+  /** What a life without an origin counted in windows of at least `durationMinMs` that matter after `afterMs`, and its row lacks. */
+  unpublished(name: string, afterMs: number, durationMinMs: number): number {
+    const { name: region } = this.life(name);
+    let missing = 0;
+    for (const { sequence, durationMs, cell } of this.cells()) {
+      if (durationMs < durationMinMs || (sequence + 2) * durationMs <= afterMs) continue;
+      let own = 0;
+      for (const { life, total } of cell.byWriter.values()) if (life === name) own += total;
+      missing += Math.max(0, own - (cell.rows.get(region) ?? 0));
     }
     return missing;
   }
@@ -201,6 +257,7 @@ export class Truth {
     this.durations.set(key, event.durationMs);
     const cell = this.#writable(key, sequence);
     cell.limitMax = Math.max(cell.limitMax, limit);
+    if (event.isCounted || event.reason === "limit") cell.asked(life, limit, atMs);
     if (event.batch !== 0) this.#toldItem(`${life} ${event.batch}`, event);
     if (!event.isCounted || cost === 0) return;
     const { region } = this.life(life);
@@ -229,8 +286,11 @@ export class Truth {
     if (event.kind === "begun") {
       const state = "running" as const;
       const { region } = event;
+      this.#origins.set(event.name, region);
       this.lives.set(name, {
         region,
+        name: event.name,
+        clock: { atMs, wallMs: atMs, rate: 1 },
         begunAtMs: atMs,
         state,
         endedAtMs: Infinity,
@@ -238,6 +298,10 @@ export class Truth {
         followed: 0,
         forgotAtMs: -Infinity,
       });
+      return;
+    }
+    if (event.kind === "clock") {
+      this.life(name).clock = { atMs, wallMs: event.wallMs, rate: event.rate };
       return;
     }
     if (event.kind !== "alarm" && event.kind !== "killed" && event.kind !== "stopped") return;
