@@ -99,6 +99,8 @@ export class Life implements Caller {
       },
       trace: (event) => this.#trace(event),
     });
+    // It imports at its start: without this, the call would be sent with the next event of any process.
+    this.#queue.touched();
   }
 
   /** Runs something inside this life: now, when it thaws, or never. */
