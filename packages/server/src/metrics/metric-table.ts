@@ -244,7 +244,7 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_global_floor_ratio",
-    "The part of a limit below which counts are not published now.",
+    "The part of a limit up to which counts are not published now.",
     global(({ floor }) => floor),
     "max",
   ),
@@ -287,7 +287,7 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_global_unpublished_cells",
-    "Keys that have risen since they were last published.",
+    "Keys that the next publish examines: changed since the last, or not taken by the store. Not those below the floor.",
     global(({ unpublished }) => unpublished),
   ),
   counter(

@@ -16,7 +16,7 @@ import type { Ledger } from "../engine/ledger.ts";
 import { BoundedCounters } from "./bounded-counters.ts";
 import type { Counters, CountersHealth } from "./counters.ts";
 import { DenialChannel } from "./denial-channel.ts";
-import { publishFloor } from "./floor.ts";
+import { type Floor, publishFloor } from "./floor.ts";
 import { Import } from "./import.ts";
 import { Publish } from "./publish.ts";
 
@@ -97,7 +97,7 @@ export class GlobalLayer {
       return round;
     };
     if (mode !== "denials") {
-      add(publishMs, () => this.publish.publishOnce(this.floor));
+      add(publishMs, () => this.publish.publishOnce(this.#floorNow));
       add(importMs, () => this.import.importOnce(), true);
     }
     if (mode !== "counters") {
@@ -109,7 +109,7 @@ export class GlobalLayer {
     if (counters.register !== undefined) add(REGISTER_MS, () => this.#register());
   }
 
-  /** The part of a limit below which counts are not published now. */
+  /** The part of a limit up to which counts are not published now. */
   get floor(): number {
     const { floor, errorBudget } = this.#options;
     return floor ?? publishFloor(this.import.regionsLive, errorBudget);
@@ -125,6 +125,10 @@ export class GlobalLayer {
     const { mode, durationMinMs } = this.#options;
     if (mode === "counters") return durationMinMs;
     return mode === "denials" ? this.denials.durationMinMs : Math.min(durationMinMs, this.denials.durationMinMs);
+  }
+
+  get #floorNow(): Floor {
+    return { part: this.floor, regionsLive: this.import.regionsLive };
   }
 
   /** What the store counted, if it is somewhere else. */
@@ -170,7 +174,7 @@ export class GlobalLayer {
     this.#bounded.giveUp();
     const { timers, mode } = this.#options;
     const lastWords = async () => {
-      if (mode !== "denials") await this.publish.publishOnce(this.floor).catch(() => undefined);
+      if (mode !== "denials") await this.publish.publishOnce(this.#floorNow).catch(() => undefined);
       if (mode !== "counters") await this.denials.writeOnce();
     };
     await withDeadline(lastWords, deadlineMs, timers);

@@ -4,9 +4,13 @@ import { StepwiseTurns } from "../../../../test/stepwise-turns.ts";
 import { TroubledCounters } from "../../../../test/troubled-stores.ts";
 import type { TraceEvent } from "../core/trace.ts";
 import { encodeKey } from "../engine/key.ts";
+import { publishFloor } from "./floor.ts";
 import { Publish } from "./publish.ts";
 
 const MINUTE_MS = 60_000;
+
+/** A floor for two regions, unless there are others. */
+const floor = (part: number, regionsLive = 2) => ({ part, regionsLive });
 
 function setUp(cellsMax = 16) {
   const world = new LayeredEngine(cellsMax);
@@ -21,7 +25,7 @@ function setUp(cellsMax = 16) {
 describe("publish", () => {
   test("a call without rows is made all the same: it says that the region is alive", async () => {
     const { counters, publish } = setUp();
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     expect(counters.published).toEqual([{ region: "eu", rows: [] }]);
   });
 
@@ -30,17 +34,17 @@ describe("publish", () => {
     world.accept("a", 3);
     table.raiseOthers(world.slot(), world.sequence, 4);
     table.raiseForeign(world.slot(), world.sequence, 50);
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     expect(sent()).toEqual(["a7"]);
   });
 
   test("a foreign count alone is nothing to publish", async () => {
     const { world, table, ledger, publish, sent } = setUp();
     world.accept("a", 1);
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     table.raiseForeign(world.slot(), world.sequence, 50);
     ledger.regionalRose(world.slot());
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     expect(sent()).toEqual(["a1"]);
   });
 
@@ -48,11 +52,11 @@ describe("publish", () => {
     const { world, table, counters, publish, sent } = setUp();
     world.accept("a", 3);
     counters.trouble("failing");
-    await expect(publish.publishOnce(0)).rejects.toThrow("refused");
+    await expect(publish.publishOnce(floor(0))).rejects.toThrow("refused");
     expect([table.published(world.slot(), world.sequence), publish.failed, publish.rows]).toEqual([0, 1, 0]);
     counters.heal();
-    await publish.publishOnce(0);
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
+    await publish.publishOnce(floor(0));
     expect([table.published(world.slot(), world.sequence), sent(), publish.rows]).toEqual([3, ["a3", "a3"], 1]);
   });
 
@@ -61,10 +65,10 @@ describe("publish", () => {
     await time.advance(3_000);
     expect(publish.ageMs).toBe(3_000);
     counters.trouble("failing");
-    await expect(publish.publishOnce(0)).rejects.toThrow("refused");
+    await expect(publish.publishOnce(floor(0))).rejects.toThrow("refused");
     expect(publish.ageMs).toBe(3_000);
     counters.heal();
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     expect(publish.ageMs).toBe(0);
   });
 
@@ -72,11 +76,11 @@ describe("publish", () => {
     const { world, counters, publish, sent } = setUp();
     world.accept("a", 3);
     counters.trouble("stalled");
-    const first = publish.publishOnce(0);
+    const first = publish.publishOnce(floor(0));
     world.accept("a", 2);
     counters.heal();
     await first;
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     expect(sent()).toEqual(["a3", "a5"]);
   });
 
@@ -85,28 +89,94 @@ describe("publish", () => {
     world.accept("a", 3);
     time.pass(MINUTE_MS);
     world.accept("a", 2);
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     expect(counters.rowsOf("eu")).toMatchObject([
       { sequence: world.previous, count: 3, expiresAtMs: (world.previous + 2) * MINUTE_MS },
       { sequence: world.sequence, count: 2, expiresAtMs: (world.sequence + 2) * MINUTE_MS },
     ]);
   });
 
-  test("a key that waits below the floor stays due, and goes out when it reaches it", async () => {
+  test("a key below the floor is not due until it rises, and is sent when it is above it", async () => {
     const { world, ledger, publish, sent } = setUp();
     world.accept("a", 9);
-    await publish.publishOnce(0.1);
-    expect([sent(), ledger.unpublished.size]).toEqual([[], 1]);
+    await publish.publishOnce(floor(0.1));
+    expect([sent(), ledger.unpublished.size]).toEqual([[], 0]);
     world.accept("a", 1);
-    await publish.publishOnce(0.1);
-    await publish.publishOnce(0.1);
-    expect([sent(), ledger.unpublished.size]).toEqual([["a10"], 0]);
+    expect(ledger.unpublished.size).toBe(1);
+    await publish.publishOnce(floor(0.1));
+    expect([sent(), ledger.unpublished.size]).toEqual([[], 0]);
+    world.accept("a", 1);
+    await publish.publishOnce(floor(0.1));
+    expect([sent(), ledger.unpublished.size]).toEqual([["a11"], 0]);
+  });
+
+  test("keys below the floor that do not change are not examined again", async () => {
+    // Seen: 300,000 idle keys below the floor cost 6.7 % of a core, because every round examined every one of them.
+    const { world, ledger, publish } = setUp(1_000);
+    for (let i = 0; i < 1_000; i++) world.accept(`k${i}`);
+    await publish.publishOnce(floor(0.01));
+    let examined = 0;
+    const name = ledger.name.bind(ledger);
+    ledger.name = (slot) => {
+      examined++;
+      return name(slot);
+    };
+    for (let i = 0; i < 10; i++) await publish.publishOnce(floor(0.01));
+    expect(examined).toBe(0);
+  });
+
+  test.each([
+    ["the floor falls", floor(0.02), 2],
+    ["two other regions join", floor(0.05, 4), 2],
+    ["the other region leaves", floor(0.05, 1), 2],
+    ["the floor rises", floor(0.06), 0],
+  ])("%s: every key with an unpublished count is examined once", async (_, changed, rows) => {
+    const { world, time, ledger, publish, sent } = setUp();
+    world.accept("a", 5);
+    time.pass(MINUTE_MS);
+    world.accept("a", 5);
+    await publish.publishOnce(floor(0.05));
+    expect([sent(), ledger.unpublished.size]).toEqual([[], 0]);
+    await publish.publishOnce(changed);
+    await publish.publishOnce(changed);
+    expect([sent().length, ledger.unpublished.size]).toEqual([rows, 0]);
+  });
+
+  test("a change of the floor goes through 25,000 keys in turns", async () => {
+    const { world, time, table, ledger, counters, options } = setUp(25_000);
+    for (let i = 0; i < 25_000; i++) world.accept(`k${i}`);
+    const turns = new StepwiseTurns(time);
+    const publish = new Publish(table, ledger, counters, { ...options, timers: turns.timers });
+    const turnsOf = async (part: number) => {
+      let count = 0;
+      const publishing = publish.publishOnce(floor(part));
+      await turns.each(() => count++);
+      await publishing;
+      return count;
+    };
+    // 25,000 keys are due: 13 turns of up to 2,000. Then nothing is: 1 turn. Then 2 more to find them, and 13 again.
+    expect([await turnsOf(0.5), await turnsOf(0.5), await turnsOf(0.4)]).toEqual([13, 1, 15]);
+  });
+
+  test("a key with a small limit that is requested once stays regional, unless the regions together would hide too much", async () => {
+    for (const [regions, limit, rows] of [
+      [2, 10, 0],
+      [2, 100, 0],
+      [10, 100, 0],
+      [3, 10, 1],
+      [10, 10, 1],
+    ] as const) {
+      const { world, publish, sent } = setUp();
+      world.accept("a", 1, limit);
+      await publish.publishOnce(floor(publishFloor(regions, 0.02), regions));
+      expect([regions, limit, sent().length]).toEqual([regions, limit, rows]);
+    }
   });
 
   test("short windows are not kept in mind", async () => {
     const { world, ledger, publish, sent } = setUp();
     world.accept("a", 50, 100, 59_000);
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     expect([sent(), ledger.unpublished.size]).toEqual([[], 0]);
   });
 
@@ -114,7 +184,7 @@ describe("publish", () => {
     const { world, table, counters, publish } = setUp();
     world.accept("a", 3);
     counters.trouble("stalled");
-    const sending = publish.publishOnce(0);
+    const sending = publish.publishOnce(floor(0));
     const slot = world.slot();
     world.engine.release(slot, true);
     world.accept("b", 1);
@@ -128,7 +198,7 @@ describe("publish", () => {
     const { world, time, table, ledger, counters, options } = setUp(10_000);
     for (let i = 0; i < 10_000; i++) world.accept(`k${i}`);
     const turns = new StepwiseTurns(time);
-    const publishing = new Publish(table, ledger, counters, { ...options, timers: turns.timers }).publishOnce(0);
+    const publishing = new Publish(table, ledger, counters, { ...options, timers: turns.timers }).publishOnce(floor(0));
     let calls = 0;
     await turns.each(() => expect(counters.published).toHaveLength(++calls));
     await publishing;
@@ -140,7 +210,9 @@ describe("publish", () => {
     const { world, time, table, ledger, counters, options } = setUp(10_000);
     for (let i = 0; i < 10_000; i++) world.accept(`k${i}`);
     const turns = new StepwiseTurns(time);
-    const publishing = new Publish(table, ledger, counters, { ...options, timers: turns.timers }).publishOnce(0.5);
+    const publishing = new Publish(table, ledger, counters, { ...options, timers: turns.timers }).publishOnce(
+      floor(0.5),
+    );
     let count = 0;
     await turns.each(() => count++);
     await publishing;
@@ -151,7 +223,7 @@ describe("publish", () => {
   test("keys that come while a round is under way are the next round's", async () => {
     const { world, time, counters, publish } = setUp(2_000);
     for (let i = 0; i < 600; i++) world.accept(`k${i}`);
-    const publishing = publish.publishOnce(0);
+    const publishing = publish.publishOnce(floor(0));
     await time.settle();
     for (let i = 600; i < 1_200; i++) world.accept(`k${i}`);
     await time.advance(10);
@@ -163,11 +235,11 @@ describe("publish", () => {
     const { world, time, ledger, publish, sent } = setUp();
     world.accept("a", 3);
     time.pass(2 * MINUTE_MS - 1);
-    await publish.publishOnce(0.5);
-    expect([sent(), ledger.unpublished.size]).toEqual([[], 1]);
+    await publish.publishOnce(floor(0.5));
+    expect([sent(), ledger.unpublished.size]).toEqual([[], 0]);
     time.pass(1);
-    await publish.publishOnce(0);
-    expect(sent()).toEqual([]);
+    await publish.publishOnce(floor(0));
+    expect([sent(), ledger.unpublished.size]).toEqual([[], 0]);
   });
 
   test("at the floor it is sent, and below it where another region has a count; each window for itself", async () => {
@@ -176,28 +248,28 @@ describe("publish", () => {
     world.accept("below", 49);
     world.accept("used", 1);
     table.raiseForeign(world.slot("used"), world.sequence, 9);
-    await publish.publishOnce(0.5);
+    await publish.publishOnce(floor(0.5));
     expect(sent().sort()).toEqual(["at50", "used1"]);
     time.pass(MINUTE_MS);
     world.accept("used", 2);
-    await publish.publishOnce(0.5);
+    await publish.publishOnce(floor(0.5));
     expect(sent()).toHaveLength(2);
   });
 
   test("a row that has gone missing is sent again though it is below the floor, and no other of its key", async () => {
     const { world, time, table, ledger, publish, sent } = setUp();
     world.accept("a", 3);
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     time.pass(MINUTE_MS);
     world.accept("a", 5);
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     const slot = world.slot();
     ledger.forgetConfirmed();
     ledger.confirm(slot, world.sequence);
     ledger.markUnseen(slot);
-    await publish.publishOnce(1);
+    await publish.publishOnce(floor(1));
     expect(sent()).toEqual(["a3", "a5", "a3"]);
-    await publish.publishOnce(1);
+    await publish.publishOnce(floor(1));
     expect([sent().length, ledger.isUnseen(slot), ledger.unpublished.size]).toEqual([3, false, 0]);
     // A cell that was never published cannot be missing.
     time.pass(MINUTE_MS);
@@ -205,20 +277,21 @@ describe("publish", () => {
     ledger.forgetConfirmed();
     ledger.confirm(slot, world.previous);
     ledger.markUnseen(slot);
-    await publish.publishOnce(1);
+    await publish.publishOnce(floor(1));
     expect([sent().length, table.published(slot, world.sequence)]).toEqual([3, 0]);
   });
 
-  test("a window that waits below the floor stays due when the next has begun, and goes out once another region has a count", async () => {
-    const { world, time, table, publish, sent } = setUp();
+  test("a window below the floor is sent once another region has a count, even after the next window has begun", async () => {
+    const { world, time, table, ledger, publish, sent } = setUp();
     world.accept("a", 3);
     time.pass(MINUTE_MS);
     const slot = world.slot();
     table.rotate(slot, world.sequence);
-    await publish.publishOnce(0.5);
+    await publish.publishOnce(floor(0.5));
     expect(sent()).toEqual([]);
     table.raiseForeign(slot, world.previous, 1);
-    await publish.publishOnce(0.5);
+    ledger.regionalRose(slot);
+    await publish.publishOnce(floor(0.5));
     expect(sent()).toEqual(["a3"]);
   });
 
@@ -228,9 +301,9 @@ describe("publish", () => {
     const publish = new Publish(table, ledger, counters, { ...options, trace: (event) => events.push(event) });
     world.accept("a", 3);
     counters.trouble("failing");
-    await publish.publishOnce(0).catch(() => undefined);
+    await publish.publishOnce(floor(0)).catch(() => undefined);
     counters.heal();
-    await publish.publishOnce(0);
+    await publish.publishOnce(floor(0));
     const { wallMs, monoMs } = time;
     const key = encodeKey(world.key());
     expect(events).toEqual([{ kind: "publish", key, sequence: world.sequence, count: 3, wallMs, monoMs }]);

@@ -74,7 +74,7 @@ export interface GlobalStats {
   /** Whether the first import is done. Until then, allows in windows that the regions share are `degraded`. */
   readonly isImported: boolean;
   readonly regionsLive: number;
-  /** The part of a limit below which counts are not published now. */
+  /** The part of a limit up to which counts are not published now. */
   readonly floor: number;
   readonly rowsPublished: number;
   readonly cellsImported: number;
@@ -87,7 +87,11 @@ export interface GlobalStats {
   readonly publishAgeMs: number;
   /** How old what is known of the other regions is: since the last import that succeeded, or since the start. */
   readonly importAgeMs: number;
-  /** Keys that have risen since they were last published. */
+  /**
+   * Keys that the next publish examines: their count has risen since the last one, or the store did not take their row. A key whose
+   * count was examined and stays below the floor is not among them. Normally at most what changes between two publishes; a number
+   * that keeps growing means that the store takes nothing.
+   */
   readonly unpublished: number;
   readonly denials: { readonly emitted: number; readonly dropped: number; readonly inflated: number };
   /** By namespace: how far windows that are over went beyond their limits, in all regions together. */
