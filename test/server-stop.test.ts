@@ -53,7 +53,7 @@ describe("a stop", () => {
     const { code, err, tookMs } = await server.stop("SIGINT");
     await redis.thaw();
     expect(code).toBe(4);
-    expect(err).toContain("error: stopped, and not all is well: 7 of the accepted cost did not reach the origin");
+    expect(err).toContain("error: stopped with losses: 7 of the accepted cost was not stored");
     expect(server.log("stopped")).toMatchObject([{ level: "error", lost: 7, cut: 0 }]);
     // Half a second for each of the two steps, and what a busy machine adds.
     expect(tookMs).toBeLessThan(20_000);

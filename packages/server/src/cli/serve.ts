@@ -20,11 +20,13 @@ export function serveCommand(console: Console, exit: (code: number) => void): Co
       if (cluster.isWorker) return exit(await (await import("../serve/worker.ts")).runWorker(process));
       const { serve } = await import("../serve/serve.ts");
       const report = await serve(loadSettings(options, console.environment), console);
-      // Whatever still waits for an answer of a frozen database: there is nothing more to do.
+      // Calls to a frozen database may still be pending: there is nothing more to do.
       setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
       if (isClean(report)) return exit(EXIT.ok);
       console.notice(`error: ${lossOf(report)}`);
-      console.notice("hint: the log says what was away; a longer --shutdown-timeout gives it more time to come back");
+      console.notice(
+        "hint: the log names the store that was unavailable; a longer --shutdown-timeout gives it more time to recover",
+      );
       return exit(EXIT.lost);
     },
   );
@@ -32,9 +34,9 @@ export function serveCommand(console: Console, exit: (code: number) => void): Co
 
 function lossOf({ lost, cut, silent }: StopReport): string {
   const parts = [
-    lost > 0 ? `${lost} of the accepted cost did not reach the origin` : "",
+    lost > 0 ? `${lost} of the accepted cost was not stored` : "",
     cut > 0 ? `${cut} connections were cut in mid-request` : "",
-    silent > 0 ? `${silent} workers ended without a word` : "",
+    silent > 0 ? `${silent} workers exited without a report` : "",
   ];
-  return `stopped, and not all is well: ${parts.filter((part) => part !== "").join("; ")}`;
+  return `stopped with losses: ${parts.filter((part) => part !== "").join("; ")}`;
 }

@@ -1,7 +1,7 @@
 /**
  * One server process, put together and taken apart: a limiter with its stores, the admin store with its directory, the HTTP API.
  *
- * It listens also while its stores are away. A stop answers what is under way, replays what is dirty, and says what was lost.
+ * It listens also while its stores are away. A stop answers what is under way, sends what is left to the stores, and reports what was lost.
  */
 import type { Server as HttpServer } from "node:http";
 import { Limiter } from "sluice";

@@ -9,13 +9,13 @@ export interface Service {
   readings(): Promise<readonly Reading[]>;
   /** Sees to it that workspace `default` has a root key. The key if it was made now; null if there was one, or it was preset. */
   ensureRootKey(): Promise<string | null>;
-  /** Answers what is under way, replays what is dirty. Stopping again gives the same report. */
+  /** Answers what is under way, sends what is left to the stores. Stopping again gives the same report. */
   stop(): Promise<StopReport>;
 }
 
 /** What a stop could not save. */
 export interface StopReport {
-  /** Accepted cost that did not reach the origin. */
+  /** Accepted cost that no store confirmed. */
   readonly lost: number;
   /** Connections that were cut in mid-request. */
   readonly cut: number;

@@ -201,7 +201,7 @@ describe("global layer", () => {
       const { time, counters, layer, denyMany } = setUpBusy(mode);
       layer.start();
       denyMany(99);
-      await layer.close(1_000);
+      await layer.close(1_000, true);
       expect([counters.rowsOf("eu").length, counters.denialWrites.length]).toEqual([rows, denials]);
       expect([counters.closed, time.pending]).toEqual([1, 0]);
     },
@@ -215,7 +215,7 @@ describe("global layer", () => {
     denyMany();
     const before = counters.published.length;
     counters.close = () => new Promise<void>(() => {});
-    const closing = layer.close(500);
+    const closing = layer.close(500, true);
     await time.settle();
     // The publish that was under way is over: the last words are a new one.
     expect(counters.published.length).toBe(before + 1);
@@ -232,9 +232,9 @@ describe("global layer", () => {
     const given = { region: "us", mode: "counters" as const, originId: async () => null, trace: null };
     const random = new SeededRandom(5);
     const other = new GlobalLayer(world.engine, world.ledger, counters, { ...rest, ...given, clock, timers, random });
-    await layer.close(100);
+    await layer.close(100, true);
     expect(counters.closed).toBe(0);
-    await other.close(100);
+    await other.close(100, true);
     expect(counters.closed).toBe(1);
   });
 

@@ -16,7 +16,7 @@ import type { Ledger } from "../engine/ledger.ts";
 import { BoundedCounters } from "./bounded-counters.ts";
 import type { Counters, CountersHealth } from "./counters.ts";
 import { DenialChannel } from "./denial-channel.ts";
-import { type Floor, publishFloor } from "./floor.ts";
+import { type Floor, NO_FLOOR, publishFloor } from "./floor.ts";
 import { Import } from "./import.ts";
 import { Publish } from "./publish.ts";
 
@@ -168,19 +168,30 @@ export class GlobalLayer {
     });
   }
 
-  /** Stops, and tells the other regions what is left to tell, if the store takes it. */
-  async close(deadlineMs: number): Promise<void> {
+  /**
+   * Stops, and publishes what is left, again and again while the store fails and there is time. Resolves with the accepted cost
+   * that the store should have and did not confirm.
+   *
+   * @param isKept whether the origin keeps this region's counts when this process has ended. If not, the global store is the only
+   * place for them, and they are published regardless of the floor.
+   */
+  async close(deadlineMs: number, isKept: boolean): Promise<number> {
     this.stop();
     this.#bounded.giveUp();
-    const { timers, mode } = this.#options;
-    const lastWords = async () => {
-      if (mode !== "denials") await this.publish.publishOnce(this.#floorNow).catch(() => undefined);
-      if (mode !== "counters") await this.denials.writeOnce();
+    const { timers, clock, mode } = this.#options;
+    const endMs = clock.monoMs() + deadlineMs;
+    const lastWrites = async () => {
+      const publishing =
+        mode === "denials" ? null : this.publish.publishUntil(isKept ? this.#floorNow : NO_FLOOR, endMs);
+      await Promise.allSettled([publishing, mode === "counters" ? null : this.denials.writeOnce()]);
     };
-    await withDeadline(lastWords, deadlineMs, timers);
+    await withDeadline(lastWrites, deadlineMs, timers);
+    this.publish.stop();
     await this.#bounded.close();
+    const lost = isKept || mode === "denials" ? 0 : await this.publish.unstored();
     for (const expire of this.denials.pending) expire();
     if (letGo(this.#counters)) await withDeadline(() => this.#counters.close(), LET_GO_MS, timers);
+    return lost;
   }
 
   /** Joins the other regions, and retries until it has succeeded once. Failures are counted and never rejected. */

@@ -33,6 +33,8 @@ const ROWS_MAX = 512;
 const LOOKS_MAX = 2_000;
 /** Slots of one turn where most are passed over: at 20 ns each, before the code is compiled at 300. */
 const PASSED_MAX = 10_000;
+/** While closing, a publish that failed is tried again after this long. */
+const CLOSE_RETRY_MS = 50;
 
 export interface PublishOptions {
   readonly region: string;
@@ -69,11 +71,21 @@ export class Publish {
     return this.#options.clock.monoMs() - this.#lastMs;
   }
 
+  /** A round that is under way goes no further. */
+  stop(): void {
+    this.#round++;
+  }
+
   /**
    * Sends what is due, oldest first, in calls of a bounded size and turns of bounded work. Rejects if the store fails; what was
    * not sent is due again.
    */
   async publishOnce(floor: Floor): Promise<void> {
+    await this.#publish(floor, true);
+  }
+
+  /** @param isAlive whether a call is made even if nothing is due: it keeps the region live. */
+  async #publish(floor: Floor, isAlive: boolean): Promise<void> {
     const { timers, clock } = this.#options;
     const { unpublished } = this.#ledger;
     const round = ++this.#round;
@@ -81,8 +93,7 @@ export class Publish {
     this.#floor = floor;
     let due: Entry[] = [];
     let looks = 0;
-    // An empty call is made too: it says that this region is alive.
-    let isSilent = true;
+    let isSilent = isAlive;
     // Keys that become due during this round wait for the next: a busy region must not keep this one going for ever.
     for (let left = unpublished.size; left > 0; left--) {
       const slot = unpublished.rotate();
@@ -102,6 +113,51 @@ export class Publish {
     }
     if (isSilent || due.length > 0) await this.#send(due);
     this.#lastMs = clock.monoMs();
+  }
+
+  /** Rounds until nothing is due any more, or the time is over. Never rejects. */
+  async publishUntil(floor: Floor, endMs: number): Promise<void> {
+    const { clock, timers } = this.#options;
+    while (clock.monoMs() < endMs) {
+      const isSent = await this.#publish(floor, false).then(
+        () => true,
+        () => false,
+      );
+      if (isSent && this.#ledger.unpublished.size === 0) return;
+      // The caller does not wait beyond the end, and no timer may be left then.
+      if (clock.monoMs() + CLOSE_RETRY_MS >= endMs) return;
+      await new Promise<void>((resolve) => timers.set(resolve, CLOSE_RETRY_MS));
+    }
+  }
+
+  /**
+   * Accepted cost that the global store has not confirmed, of cells that still matter and that it stores at all (windows of at
+   * least `durationMinMs`). Cost that the ledger holds as unreplayed is left out: it is counted as lost already.
+   */
+  async unstored(): Promise<number> {
+    const { timers, clock, durationMinMs } = this.#options;
+    const table = this.#table;
+    let sum = 0;
+    for (let slot = 0 as Slot; slot < table.highWater; slot = (slot + 1) as Slot) {
+      if (slot % PASSED_MAX === PASSED_MAX - 1) await nextTurn(timers);
+      const durationMs = this.#ledger.name(slot)?.key.durationMs;
+      if (durationMs === undefined || durationMs < durationMinMs) continue;
+      const sequence = table.sequence(slot);
+      for (const at of [sequence, (sequence - 1) as Sequence]) {
+        if (cellExpiryMs(at, durationMs) > clock.wallMs()) sum += this.#unstoredOf(slot, at);
+      }
+    }
+    return sum;
+  }
+
+  #unstoredOf(slot: Slot, at: Sequence): number {
+    const table = this.#table;
+    const own = table.own(slot, at);
+    const isGone = this.#ledger.isUnseen(slot) && !this.#ledger.isConfirmed(slot, at);
+    const missing = table.regional(slot, at) - (isGone ? 0 : table.published(slot, at));
+    const unreplayed = this.#ledger.isPinned(slot) ? own - table.replayed(slot, at) : 0;
+    // The row is the region's: of what it lacks, at most `own` is this process's.
+    return Math.max(0, Math.min(own, missing) - unreplayed);
   }
 
   /** Whether a key that was left unpublished by the last round may not be by this one. Before the first, all keys are due. */

@@ -49,7 +49,7 @@ export type Happening =
   | { readonly kind: "full"; readonly decisions: number }
   /** The wall clock was set back by so much, and followed. */
   | { readonly kind: "clock"; readonly backMs: number }
-  /** The limiter has closed. `lost`: cost that was accepted and has not reached the origin. */
+  /** The limiter has closed. `lost`: accepted cost that no store confirmed, see `CloseReport`. */
   | { readonly kind: "closed"; readonly lost: number };
 
 /** An event: what happened, when by the wall clock, and how many of the same subject were left out before it. */

@@ -169,8 +169,8 @@ export class Limiter {
   }
 
   /**
-   * Stops: later requests are refused with `RL_CLOSED`. What is not yet replayed is replayed first, for up to
-   * `closeTimeoutMs`; the report says what was lost. Closing again gives the same report.
+   * Stops: later requests are refused with `RL_CLOSED`. What is not yet replayed or published is sent to the
+   * stores first, for up to `closeTimeoutMs`; the report says what was lost. Closing again gives the same report.
    */
   close(): Promise<CloseReport> {
     this.#closing ??= this.#close();

@@ -16,11 +16,25 @@ import type { Settings } from "./options.ts";
 
 /** What could not be saved when a limiter closed. */
 export interface CloseReport {
-  /** Cost that was accepted and has not reached the origin; 0: nothing was lost. */
+  /**
+   * Accepted cost, of windows that still matter, that no store confirmed before the limiter closed; 0: nothing was lost. Which store
+   * has to confirm it depends on the options:
+   *
+   * - an origin that outlives the process (Redis): the origin. What is not in the global store is not lost: the region's other
+   *   processes, and the next one to start, read it from the origin.
+   * - a global store and no origin: the global store, which then gets all counts, whatever the floor.
+   * - a global store, and an origin in a process's memory (`memoryOrigin`, `sharedOrigin`): both.
+   * - an origin in a process's memory, without a global store: that origin.
+   * - neither: 0. Nothing is meant to outlive the process.
+   *
+   * Windows shorter than `globalDurationMin` are never in the global store: without an origin no store could have taken them, and they
+   * are not part of `lost`. The same holds for all windows if `globalMode` is `"denials"`. Nor are counts that a full table evicted before
+   * (`stats().cells.evicted`). A write without a response counts as lost, even if the store did take it.
+   */
   readonly lost: number;
 }
 
-/** The global layer has this long to say goodbye, also where the origin took all the time there was. */
+/** The global layer has at least this long to publish what is left, even if the origin took all of the time. */
 const CLOSE_LEAST_MS = 100;
 /** Requests that wait when a limiter closes are answered first, and the global layer has its own time. */
 const STAY_MORE_MS = 1_000;
@@ -32,6 +46,8 @@ export class Stack {
   readonly ledger: Ledger | null = null;
   readonly #housekeeping: Housekeeping;
   readonly #closeTimeoutMs: number;
+  /** Whether there is an origin whose counts outlive this process. */
+  readonly #hasLastingOrigin: boolean;
   readonly #clock: Clock;
   readonly #timers: Timers;
 
@@ -40,6 +56,7 @@ export class Stack {
     this.engine = new Engine(settings);
     this.#housekeeping = new Housekeeping(this.engine, timers);
     this.#closeTimeoutMs = settings.closeTimeoutMs;
+    this.#hasLastingOrigin = origin !== null && origin.isVolatile !== true;
     this.#clock = clock;
     this.#timers = timers;
     if (origin === null && global === null && trace === null) return;
@@ -96,9 +113,12 @@ export class Stack {
     this.global?.stop();
     if (this.regional === null && this.global === null) return { lost: 0 };
     const endMs = this.#clock.monoMs() + this.#closeTimeoutMs;
-    const lost = (await this.regional?.close(this.#closeTimeoutMs)) ?? 0;
-    await this.global?.close(Math.max(CLOSE_LEAST_MS, endMs - this.#clock.monoMs()));
-    return { lost };
+    const unreplayed = (await this.regional?.close(this.#closeTimeoutMs)) ?? 0;
+    const leftMs = Math.max(CLOSE_LEAST_MS, endMs - this.#clock.monoMs());
+    const isKept = this.#hasLastingOrigin && unreplayed === 0;
+    const unpublished = (await this.global?.close(leftMs, isKept)) ?? 0;
+    // A row does not make up for a lasting origin: rows merge by max, and other processes publish what the origin knows without it.
+    return { lost: unreplayed + (this.#hasLastingOrigin ? 0 : unpublished) };
   }
 
   /**

@@ -16,6 +16,7 @@ interface Cell {
 const SWEEP_PER_CALL = 16;
 
 export class MemoryOrigin implements Origin {
+  readonly isVolatile = true;
   readonly #cells = new Map<string, Cell>();
   readonly #clock: Pick<Clock, "wallMs">;
   #sweep: Iterator<[string, Cell]> = this.#cells.entries();

@@ -59,6 +59,8 @@ export type ConnectionEvent =
   | { readonly kind: "disconnected"; readonly address: string; readonly failure: string; readonly message: string };
 
 export interface Origin {
+  /** The counts are in the memory of a process and end with it. A limiter that closes then publishes all of them, if it can. */
+  readonly isVolatile?: true;
   /**
    * Raises many components at once; answers in order what holds afterwards, NaN where it is not known to be done. Rejects if that
    * is so for all of them.

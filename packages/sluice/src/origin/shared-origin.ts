@@ -72,6 +72,7 @@ class ParentAway extends Error {
 
 /** A worker's side: an origin like any other. */
 export class SharedOrigin implements Origin {
+  readonly isVolatile = true;
   readonly #channel: MessageChannel;
   readonly #waiting = new Map<number, Waiting>();
   readonly #hear = (message: unknown): void => this.#heard(message);

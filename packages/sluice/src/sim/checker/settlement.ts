@@ -7,16 +7,15 @@
  *   truth; foreign counts are what the global counters hold
  * - closing: every caller has an answer, and closing reports nothing lost
  *
- * While faults are on, a stop reports at least what it really leaves behind.
+ * While faults are on, a stop reports at least what it really leaves behind: what its origin does not hold, or, in a region
+ * without an origin, what the region's row in the global store does not hold.
  */
-import type { DecisionEvent } from "../../core/trace.ts";
+import type { DecisionEvent, ImportEvent } from "../../core/trace.ts";
 import type { HistoryLine, WorldEvent } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
 import { horizonsOf, mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { CellTruth, Truth } from "./truth.ts";
-
-const IS_PUBLISHED_ON_CLOSE: boolean = false;
 
 type Phase = Extract<WorldEvent, { kind: "phase" }>["phase"];
 
@@ -30,6 +29,8 @@ export class Settlement implements CheckerPart {
   #drainedMs = 0;
   /** The last count that each life published of a cell. */
   readonly #published = new Map<string, number>();
+  /** The region's row as each life imported it, of cells in which that life had accepted nothing yet: what it continues from. */
+  readonly #continued = new Map<string, number>();
   /** When each origin last forgot something. */
   readonly #wipedMs = new Map<string, number>();
 
@@ -51,6 +52,9 @@ export class Settlement implements CheckerPart {
         return this.#phase === "peeking" && event.cost === 0 ? this.#peek(process, event, truth) : undefined;
       case "publish":
         this.#published.set(placeOf(process, event.key, event.sequence), event.count);
+        return undefined;
+      case "import":
+        this.#imported(process, event, truth);
         return undefined;
       case "stopped":
         if (this.#phase === "closing" && event.waiting > 0) return `liveness: ${event.waiting} callers wait for ever`;
@@ -115,18 +119,39 @@ export class Settlement implements CheckerPart {
     if (this.#phase === "closing" && lost > 0) return `shutdown: ${lost} lost, and nothing is wrong`;
     const life = truth.life(process);
     if (life.followed > 0) return undefined;
-    const { hasOrigin, hasGlobal, globalMode, globalMinDuration } = this.#options!;
-    if (!hasOrigin) {
-      // What a process counted alone is in no store but the global counters.
-      // PENDING(5): counts below the floor are not published when a process closes.
-      const isPublished = IS_PUBLISHED_ON_CLOSE && hasGlobal && globalMode !== "denials";
-      const left = isPublished ? truth.unpublished(process, latestMs, globalMinDuration) : 0;
-      return left <= lost ? undefined : `shutdown: ${left} not published, ${lost} reported`;
-    }
+    if (this.#options?.hasOrigin !== true) return this.#stoppedAlone(process, lost, latestMs, truth);
     if ((this.#wipedMs.get(life.region) ?? Number.NEGATIVE_INFINITY) >= life.begunAtMs) return undefined;
     // What has expired, by the clock of the process, is not missed.
     const left = truth.unstored(process, latestMs);
     return left <= lost ? undefined : `shutdown: ${left} left behind, ${lost} reported`;
+  }
+
+  #imported(process: string, { key, sequence, own }: ImportEvent, truth: Truth): void {
+    if (truth.cell(key, sequence).acceptedBy.has(process)) return;
+    const place = placeOf(process, key, sequence);
+    this.#continued.set(place, Math.max(own, this.#continued.get(place) ?? 0));
+  }
+
+  /**
+   * Without an origin, a process is a region, and its counts are in the region's row or nowhere. Judged are windows that the
+   * global store takes; not cells whose rows the store lost since, nor a life that evicted something.
+   */
+  #stoppedAlone(process: string, lost: number, latestMs: number, truth: Truth): Problem {
+    const { hasGlobal, globalMode, globalMinDuration, processes } = this.#options!;
+    const { name: region, begunAtMs, evicted } = truth.life(process);
+    if (!hasGlobal || globalMode === "denials" || processes > 1 || evicted > 0) return undefined;
+    let left = 0;
+    for (const { key, sequence, durationMs, cell } of truth.cells()) {
+      const isOver = (sequence + 2) * durationMs <= latestMs;
+      if (isOver || durationMs < globalMinDuration || cell.rowsLostMs >= begunAtMs) continue;
+      let accepted = 0;
+      for (const { life, total } of cell.byWriter.values()) if (life === process) accepted += total;
+      if (accepted === 0) continue;
+      this.compared++;
+      const continued = this.#continued.get(placeOf(process, key, sequence)) ?? 0;
+      left += Math.min(accepted, Math.max(0, continued + accepted - (cell.rows.get(region) ?? 0)));
+    }
+    return left <= lost ? undefined : `shutdown: ${left} in no row, ${lost} reported`;
   }
 }
 

@@ -194,19 +194,6 @@ export class Truth {
     return missing;
   }
 
-  /** What a life without an origin counted in windows of at least `durationMinMs` that matter after `afterMs`, and its row lacks. */
-  unpublished(name: string, afterMs: number, durationMinMs: number): number {
-    const { name: region } = this.life(name);
-    let missing = 0;
-    for (const { sequence, durationMs, cell } of this.cells()) {
-      if (durationMs < durationMinMs || (sequence + 2) * durationMs <= afterMs) continue;
-      let own = 0;
-      for (const { life, total } of cell.byWriter.values()) if (life === name) own += total;
-      missing += Math.max(0, own - (cell.rows.get(region) ?? 0));
-    }
-    return missing;
-  }
-
   *cells(): Generator<{ key: string; sequence: number; durationMs: number; cell: CellTruth }> {
     for (const [key, cells] of this.#cells) {
       const durationMs = this.durations.get(key);
