@@ -77,6 +77,30 @@ export function spec000({
       expect(counters.denialWrites).toEqual([]);
     });
 
+    test.each(["5s", "5m"] as const)(
+      "globalDurationMin %s is about counts: a minute is told, less is not",
+      async (least) => {
+        const { eu, counters, time } = setUp({ globalDurationMin: least });
+        await exhaust(eu, { duration: "59s" });
+        await exhaust(eu, { identifier: "b" });
+        await time.advance(WRITE_MS);
+        expect(counters.denialRowsOf("eu").map(({ key }) => key.identifier)).toEqual(["b"]);
+      },
+    );
+
+    test("a denial under a low limit does not hide a later one under a higher limit", async () => {
+      // Seen: a peek with a limit of 5 wrote the window's only row; when the real limit of 100 was used up, nobody else learned of it.
+      const { eu, us, counters, time } = setUp();
+      await eu.ask({ limit: 100, cost: 10 });
+      expect(await eu.ask({ limit: 5, cost: 0 })).toMatchObject({ success: false });
+      await time.advance(WRITE_MS);
+      await eu.ask({ limit: 100, cost: 90 });
+      expect(await eu.ask({ limit: 100 })).toMatchObject({ success: false });
+      await time.advance(WRITE_MS + READ_MS);
+      expect(counters.denialRowsOf("eu").map(({ limit }) => limit)).toEqual([5, 100]);
+      expect(us.limiter.inspect(request()).current.foreign).toBe(100);
+    });
+
     test.each([
       [4, 7, 0],
       [5, 6, 1],
@@ -191,6 +215,27 @@ export function spec000({
         await time.advance(WRITE_MS);
       }
       expect(counters.denialWrites).toEqual([]);
+    });
+
+    test("a region's own row does not raise its own cells: what it has left of the limit stays its own", async () => {
+      // Seen: a cost of 60 denied at 50 of 100 wrote a row; the region read it back, and denied a cost of 1 to itself.
+      const { eu, world, counters, time } = setUp();
+      const { origin } = eu;
+      const sibling = world.start({ region: "eu", origin, global: counters, globalMode: "denials" });
+      await eu.ask({ limit: 100, cost: 50 });
+      expect(await eu.ask({ limit: 100, cost: 60 })).toMatchObject({ success: false });
+      await time.advance(WRITE_MS + READ_MS);
+      for (const { ask } of [eu, sibling]) expect(await ask({ limit: 100, cost: 0 })).toMatchObject({ remaining: 50 });
+    });
+
+    test("a row for a low limit does not silence a denial here under a higher one", async () => {
+      const { us, counters, time, row } = setUp();
+      await us.ask({ limit: 100, cost: 60 });
+      await counters.store.denials.write("eu", [row(10)]);
+      await time.advance(READ_MS);
+      expect(await us.ask({ limit: 100, cost: 50 })).toMatchObject({ success: false });
+      await time.advance(WRITE_MS);
+      expect(counters.denialRowsOf("us")).toEqual([row(100)]);
     });
 
     test("an inflated count is foreign: it is neither replayed nor published", async () => {

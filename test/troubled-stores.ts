@@ -201,6 +201,10 @@ export class TroubledCounters implements Counters {
         this.denialWrites.push({ region, rows });
         return this.#line.call(() => this.#store.denials.write(region, rows));
       },
+      read: (region, cursor) => {
+        this.denialReads++;
+        return this.#line.call(() => this.#store.denials.read!(region, cursor));
+      },
       active: (nowMs) => {
         this.denialReads++;
         return this.#line.call(() => this.#store.denials.active(nowMs));

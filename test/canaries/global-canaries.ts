@@ -116,9 +116,9 @@ export const GLOBAL_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "global/denial-channel.ts",
-        find: "table.raiseForeign(slot, sequence, row.limit - table.regional(slot, sequence));",
+        find: "table.raiseForeign(slot, sequence, foreignLimit - table.regional(slot, sequence));",
         replace:
-          "if (table.sequence(slot) === sequence) table.accept(slot, sequence, Math.max(0, row.limit - table.regional(slot, sequence)), row.limit);",
+          "if (table.sequence(slot) === sequence) table.accept(slot, sequence, Math.max(0, foreignLimit - table.regional(slot, sequence)), foreignLimit);",
       },
     ],
     noticedBy: ["own", "lower bound", "monotone"],
@@ -136,7 +136,7 @@ export const GLOBAL_CANARIES: readonly Canary[] = [
       },
       {
         file: "global/denial-channel.ts",
-        find: "if (table.sequence(slot) === sequence) this.#settled.set(this.#ledger.name(slot)!, sequence);",
+        find: "reported.limit = Math.max(reported.limit, foreignLimit ?? -1, ownLimit ?? -1);",
         replace: "",
       },
     ],
@@ -149,11 +149,24 @@ export const GLOBAL_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "global/denial-channel.ts",
-        find: "const sequence = row.sequence as Sequence;",
-        replace: "const sequence = Math.floor(this.#engine.clock.nowMs() / row.key.durationMs) as Sequence;",
+        find: "const sequence = cell.sequence as Sequence;",
+        replace: "const sequence = Math.floor(this.#engine.clock.nowMs() / key.durationMs) as Sequence;",
       },
     ],
     noticedBy: ["lower bound", "false denial"],
+    world: regions("denials"),
+  },
+  {
+    name: "own-denial-row-inflates",
+    breaks: "a region's own denial row raises the region's own cells, and what it had left of the limit is lost",
+    patches: [
+      {
+        file: "global/denial-channel.ts",
+        find: "const { key, foreignLimit, ownLimit } = cell;",
+        replace: "const { key, ownLimit } = cell;\n    const foreignLimit = cell.foreignLimit ?? ownLimit;",
+      },
+    ],
+    noticedBy: ["denial channel"],
     world: regions("denials"),
   },
 ];

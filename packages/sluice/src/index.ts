@@ -12,8 +12,10 @@ export type {
   CounterRow,
   Counters,
   CountersHealth,
+  DenialPage,
   DenialRow,
   Denials,
+  DeniedCell,
   ImportedCell,
   ImportPage,
 } from "./global/counters.ts";

@@ -28,6 +28,9 @@ export class BoundedCounters implements Counters {
     this.denials = {
       write: (region, rows) => this.#call(() => counters.denials.write(region, rows)),
       active: (nowMs) => this.#call(() => counters.denials.active(nowMs)),
+      ...(counters.denials.read === undefined
+        ? {}
+        : { read: (region, cursor) => this.#call(() => counters.denials.read!(region, cursor)) }),
     };
   }
 

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DurationMs } from "../core/brands.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
-import type { CounterRow, Counters, DenialRow, ImportedCell, ImportPage } from "./counters.ts";
+import type { CounterRow, Counters, DenialPage, DenialRow, DeniedCell, ImportedCell, ImportPage } from "./counters.ts";
 
 /** Empty counters, and the time they live by. */
 export interface CountersUnderTest {
@@ -58,6 +58,17 @@ export async function readWhole(counters: Counters, region: string, cursor: stri
   let { rest, ...whole } = await counters.read(region, cursor);
   while (rest !== undefined) {
     const page = await counters.read(region, rest);
+    whole = { ...page, cells: [...whole.cells, ...page.cells] };
+    rest = page.rest;
+  }
+  return whole;
+}
+
+/** The same for denials. */
+async function readDenials(counters: Counters, region: string, cursor: string | null): Promise<DenialPage> {
+  let { rest, ...whole } = await counters.denials.read!(region, cursor);
+  while (rest !== undefined) {
+    const page = await counters.denials.read!(region, rest);
     whole = { ...page, cells: [...whole.cells, ...page.cells] };
     rest = page.rest;
   }
@@ -316,7 +327,55 @@ export function countersConformance(
       expect(await active(expiresAtMs - 1)).toEqual(["a", "b"]);
       expect(await active(expiresAtMs)).toEqual(["b"]);
       expect(await active(expiresAtMs + 1)).toEqual([]);
-      expect(await counters.denials.active(0)).toEqual(expect.arrayContaining(rows));
+      const written = rows.map((row) => ({ ...row, region: "eu" }));
+      expect(await counters.denials.active(0)).toEqual(expect.arrayContaining(written));
+    });
+
+    test("a region sees the highest limit of other regions' denials, and its own apart", async () => {
+      const { counters, denial } = await setUp();
+      await counters.denials.write("eu", [denial("a", 5)]);
+      await counters.denials.write("us", [denial("a", 7), denial("b", 0)]);
+      await counters.denials.write("ap", [denial("a", 6)]);
+      const seenFrom = async (region: string) => deniedTable((await readDenials(counters, region, null)).cells);
+      expect(await seenFrom("eu")).toEqual({ "7/a": [7, 5], "7/b": [0, null] });
+      expect(await seenFrom("us")).toEqual({ "7/a": [6, 7], "7/b": [null, 0] });
+      expect(await seenFrom("sa")).toEqual({ "7/a": [7, null], "7/b": [0, null] });
+    });
+
+    test("a cursor gives the denials that are new or have risen since, and not those that were written again", async () => {
+      const { counters, denial, elapse, overlapMs } = await setUp();
+      await counters.denials.write("eu", [denial("a", 5), denial("b", 5), denial("c", 5)]);
+      // Until a change is settled it is given once more.
+      await elapse(overlapMs + 50);
+      const settled = await readDenials(counters, "us", (await readDenials(counters, "us", null)).cursor);
+      await elapse(10);
+      await counters.denials.write("eu", [denial("a", 5), denial("b", 9), denial("c", 4), denial("d", 1)]);
+      const { cells, cursor } = await readDenials(counters, "us", settled.cursor);
+      expect(deniedTable(cells)).toEqual({ "7/b": [9, null], "7/d": [1, null] });
+      await elapse(overlapMs + 50);
+      const { cursor: last } = await readDenials(counters, "us", cursor);
+      expect((await readDenials(counters, "us", last)).cells).toEqual([]);
+    });
+
+    test("denials that have expired are not read any more", async () => {
+      const { counters, denial, nowMs, elapse } = await setUp();
+      await counters.denials.write("eu", [
+        { ...denial("a", 5), expiresAtMs: Math.ceil(nowMs()) + 1_000 },
+        denial("b", 5),
+      ]);
+      await elapse(1_100);
+      expect(deniedTable((await readDenials(counters, "us", null)).cells)).toEqual({ "7/b": [5, null] });
+    });
+
+    test("many denials are read whole, each once, however they are divided into pages", async () => {
+      const { counters, denial } = await setUp();
+      const rows = Array.from({ length: 2_345 }, (_, i) => denial(`k${i}`, i));
+      await counters.denials.write("eu", rows);
+      const { cells } = await readDenials(counters, "us", null);
+      expect(cells.length).toBe(2_345);
+      expect(Object.keys(deniedTable(cells)).length).toBe(2_345);
+      const limits = (await counters.denials.active(0)).map(({ limit }) => limit);
+      expect(limits.sort((a, b) => a - b)).toEqual(rows.map(({ limit }) => limit));
     });
 
     test("denials and counts do not meet", async () => {
@@ -333,6 +392,16 @@ export function countersConformance(
       await expect(counters.close()).resolves.toBeUndefined();
     });
   });
+}
+
+/** By "sequence/identifier": the highest limit elsewhere, and the asking region's. */
+function deniedTable(cells: readonly DeniedCell[]): Record<string, readonly [number | null, number | null]> {
+  return Object.fromEntries(
+    cells.map(({ key, sequence, foreignLimit, ownLimit }) => [
+      `${sequence}/${key.identifier}`,
+      [foreignLimit, ownLimit] as const,
+    ]),
+  );
 }
 
 /** Cells by "sequence/identifier", with the duration if it is not a minute: [foreign, own]. */

@@ -47,6 +47,28 @@ export interface DenialRow {
   readonly sequence: number;
   readonly limit: number;
   readonly expiresAtMs: number;
+  /** The region that wrote it. Only `active` answers it. */
+  readonly region?: string;
+}
+
+/** A cell that regions reported as full, seen from one region. */
+export interface DeniedCell {
+  readonly key: Key;
+  readonly sequence: number;
+  /** The highest limit under which another region denied it; null if none did. */
+  readonly foreignLimit: number | null;
+  /** The same of the asking region. It must not raise that region's own cells. */
+  readonly ownLimit: number | null;
+}
+
+export interface DenialPage {
+  readonly cells: readonly DeniedCell[];
+  /** Pass it next time to get only what changed since. Opaque. */
+  readonly cursor: string;
+  /** There are more cells in this answer: pass this in place of a cursor to get them. */
+  readonly rest?: string;
+  /** The store lost its rows and answers as for no cursor. */
+  readonly isAll?: true;
 }
 
 export interface Counters {
@@ -90,6 +112,8 @@ export interface CountersHealth {
 export interface Denials {
   /** Stores rows. Of the rows of one region for one cell the one with the highest limit stays. */
   write(region: string, rows: readonly DenialRow[]): Promise<void>;
-  /** All rows that have not expired at `nowMs`. */
+  /** The cells whose rows changed since `cursor`, or with `null` all that have not expired; in pages of bounded size. */
+  read?(region: string, cursor: string | null): Promise<DenialPage>;
+  /** All rows that have not expired at `nowMs`, of all regions. Imports use it only if the store has no `read`. */
   active(nowMs: number): Promise<readonly DenialRow[]>;
 }

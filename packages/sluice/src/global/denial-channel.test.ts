@@ -14,12 +14,12 @@ function setUp(cellsMax = 300, trace: Trace | null = null) {
   const { time, ledger, engine } = world;
   const counters = new TroubledCounters(time);
   const { clock, timers } = time;
-  const options = { region: "eu", durationMinMs: MINUTE_MS, clock, timers, trace };
+  const options = { region: "eu", clock, timers, trace };
   const channel = new DenialChannel(engine, ledger, counters, options);
   /** The key has used all of its limit of 10, and is denied. */
-  const deny = (identifier: string) => {
-    if (world.find(identifier) < 0) world.accept(identifier, 10, 10);
-    channel.hear(world.slot(identifier), world.sequence, MINUTE_MS, 10);
+  const deny = (identifier: string, limit = 10) => {
+    if (world.find(identifier) < 0) world.accept(identifier, limit, limit);
+    channel.hear(world.slot(identifier), world.sequence, MINUTE_MS, limit);
   };
   const written = () => counters.denialWrites.map(({ rows }) => rows.length);
   const row = (identifier: string, limit: number, sequence: number = world.sequence): DenialRow => ({
@@ -103,7 +103,8 @@ describe("denial channel", () => {
     const { table } = world.engine;
     const views = ["a", "b", "c"].map((identifier) => table.view(world.slot(identifier), world.sequence));
     expect(views).toEqual([10, 12, 10]);
-    expect([channel.inflated, channel.junk]).toEqual([6, 0]);
+    // The second time there is nothing new.
+    expect([channel.inflated, channel.junk]).toEqual([3, 0]);
   });
 
   test.each([-1, 1.5, Number.NaN])("a row whose limit is %d raises nothing", async (limit) => {
@@ -179,9 +180,134 @@ describe("denial channel", () => {
     const [a, b] = ["a", "b"].map((id) => encodeKey(world.key(id)));
     expect(events).toEqual([
       { kind: "denial", key: a, sequence, count: 10, ...clocks },
-      { kind: "inflate", key: a, sequence, count: 10, ...clocks },
       { kind: "inflate", key: b, sequence, count: 7, ...clocks },
     ]);
+  });
+
+  test("a higher limit replaces that of a row which still waits: one row", async () => {
+    const { world, channel, counters, deny } = setUp();
+    world.accept("a", 100);
+    for (const limit of [5, 100, 50]) deny("a", limit);
+    await channel.writeOnce();
+    expect(counters.denialWrites.flatMap(({ rows }) => rows.map(({ limit }) => limit))).toEqual([100]);
+  });
+
+  test("a client who names a thousand limits gets at most twenty rows per window, and the highest limit among them", async () => {
+    const { world, time, channel, counters, deny } = setUp();
+    world.accept("a", 10_000, 10_000);
+    for (let i = 0; i < 1_000; i++) {
+      deny("a", 1 + i);
+      await channel.writeOnce();
+      time.pass(MINUTE_MS / 1_000);
+    }
+    const limits = counters.denialWrites.flatMap(({ rows }) => rows.map(({ limit }) => limit));
+    // Four at once, then one in each sixteenth of the window: 3.75 s after the fourth, and so on.
+    expect(limits.slice(0, 4)).toEqual([1, 2, 3, 4]);
+    expect(limits.length).toBeLessThanOrEqual(20);
+    expect(limits.at(-1)).toBeGreaterThan(1_000 - 1_000 / 16 - 1);
+  });
+
+  test("with four rows written, a denial under the real limit is written when it comes again after a sixteenth of the window", async () => {
+    const { world, time, channel, deny, written } = setUp();
+    world.accept("a", 100);
+    for (const limit of [1, 2, 3, 4]) {
+      deny("a", limit);
+      await channel.writeOnce();
+    }
+    deny("a", 100);
+    await channel.writeOnce();
+    expect(written()).toHaveLength(4);
+    time.pass(MINUTE_MS / 16);
+    deny("a", 100);
+    deny("a", 99);
+    await channel.writeOnce();
+    expect(written()).toHaveLength(5);
+  });
+
+  test("the own row of a sibling raises nothing, takes no slot, and stops the same row from here", async () => {
+    const { world, counters, channel, deny, row, written } = setUp();
+    world.accept("a", 10);
+    await counters.store.denials.write("eu", [row("a", 10), row("b", 10)]);
+    await channel.importOnce();
+    deny("a");
+    await channel.writeOnce();
+    expect([written(), channel.inflated, world.find("b") >= 0]).toEqual([[], 0, false]);
+    deny("a", 11);
+    await channel.writeOnce();
+    expect(written()).toEqual([1]);
+  });
+
+  test("only what changed is read, and after a failure everything", async () => {
+    const { counters, channel, row } = setUp();
+    const cursors: (string | null)[] = [];
+    const { read } = counters.denials;
+    Object.assign(counters.denials, {
+      read: (region: string, cursor: string | null) => {
+        cursors.push(cursor);
+        return read!(region, cursor);
+      },
+    });
+    await counters.store.denials.write("us", [row("a", 10)]);
+    await channel.importOnce();
+    await channel.importOnce();
+    counters.trouble("failing");
+    await expect(channel.importOnce()).rejects.toThrow("refused");
+    counters.heal();
+    await channel.importOnce();
+    expect(cursors).toEqual([null, "1", "1", null]);
+    expect([channel.inflated, channel.readsFailed, channel.isRead]).toEqual([2, 1, true]);
+  });
+
+  test("a row of the next window, from a clock that is ahead, raises it once it has begun", async () => {
+    const { world, time, counters, channel, row } = setUp();
+    const next = (world.sequence + 1) as typeof world.sequence;
+    await counters.store.denials.write("us", [row("a", 10, next), row("b", 10, next + 1)]);
+    await channel.importOnce();
+    expect([channel.inflated, world.find("a") >= 0]).toEqual([0, false]);
+    await time.advanceToWindow(MINUTE_MS);
+    await channel.importOnce();
+    expect(world.engine.table.view(world.slot("a"), next)).toBe(10);
+    expect([channel.inflated, world.find("b") >= 0]).toEqual([1, false]);
+  });
+
+  test("a store without pages is read whole, and its own rows raise nothing", async () => {
+    const { world, counters, channel, row } = setUp();
+    Object.assign(counters.denials, { read: undefined });
+    await counters.store.denials.write("eu", [row("a", 10)]);
+    await counters.store.denials.write("us", [row("b", 10)]);
+    for (let i = 0; i < 2; i++) await channel.importOnce();
+    expect([channel.inflated, world.find("a") >= 0, world.find("b") >= 0]).toEqual([2, false, true]);
+  });
+
+  test("says how long ago it read and wrote, what failed and what waits", async () => {
+    const { time, counters, channel, deny } = setUp();
+    time.pass(500);
+    expect([channel.readAgeMs, channel.writeAgeMs, channel.upToDateAgeMs, channel.isRead]).toEqual([
+      500,
+      null,
+      500,
+      false,
+    ]);
+    deny("a");
+    expect(channel.waiting).toBe(1);
+    await channel.writeOnce();
+    await channel.importOnce();
+    time.pass(300);
+    expect([channel.readAgeMs, channel.writeAgeMs, channel.upToDateAgeMs, channel.isRead]).toEqual([
+      300,
+      300,
+      300,
+      true,
+    ]);
+    counters.trouble("failing");
+    deny("b");
+    await channel.writeOnce();
+    await channel.importOnce().catch(() => {});
+    expect([channel.readAgeMs, channel.writeAgeMs, channel.upToDateAgeMs]).toEqual([300, 300, 300]);
+    expect([channel.writesFailed, channel.readsFailed, channel.waiting]).toEqual([1, 1, 0]);
+    // Nothing left to write: what was dropped is counted, and not waited for.
+    await channel.writeOnce();
+    expect([channel.upToDateAgeMs, channel.dropped]).toEqual([0, 1]);
   });
 
   test("a failed read of the active rows is the caller's to count", async () => {

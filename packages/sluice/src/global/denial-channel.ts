@@ -1,10 +1,16 @@
 /**
- * The denial channel (spec 000): the first denial of a key in a window is told to all regions, which then deny too.
+ * The denial channel (spec 000): the first denial of a key in a window is written for all other regions, which then deny it too.
  *
- * Two filters: the window must be long enough to be told in time, and the key must have used half of its limit before the
- * request that was denied, or one oversized request would block a customer everywhere. A cell that was raised by a row
- * never emits one. Written in batches behind a breaker of its own; a sick store drops them, and the denial stands here all
- * the same.
+ * Two filters: the window lasts at least one minute, or a row would arrive after it; and the region has accepted half of the limit
+ * in this window, or one oversized request would block a customer everywhere. Rows are written in batches behind a breaker of their
+ * own; a failing store drops them, and the denial stands in this region anyway.
+ *
+ * Invariant: a region's own rows never raise its own cells. A row says "full", not how much, so what is left of the limit here would
+ * be lost. Own rows and rows of other regions only stop further rows with the same or a lower limit.
+ *
+ * One key may be requested with several limits. A denial under a higher limit than any that was reported is written too, and the
+ * store keeps the highest. A client who names ever higher limits gets a bounded number of rows: WRITES_FREE, then one in each
+ * sixteenth of the window.
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { Breaker } from "../core/breaker.ts";
@@ -15,25 +21,54 @@ import type { Trace } from "../core/trace.ts";
 import { inTurns } from "../core/turns.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
-import { encodeKey } from "../engine/key.ts";
+import { encodeKey, type Key } from "../engine/key.ts";
 import type { Ledger, SlotName } from "../engine/ledger.ts";
-import { cellExpiryMs } from "../engine/sequence.ts";
-import type { Counters, DenialRow } from "./counters.ts";
+import { cellExpiryMs, sequenceAt } from "../engine/sequence.ts";
+import type { Counters, DenialPage, DenialRow, DeniedCell } from "./counters.ts";
 import { slotFor } from "./import.ts";
+import { PageFollower } from "./page-follower.ts";
 
 /** Rows of one write; so many pending are written at once, fewer within a second. */
 const ROWS_MAX = 100;
 /** More than this are not kept for a store that is slow: dropped, and counted. */
 const PENDING_MAX = 10_000;
 const USED_MIN = 0.5;
+/** Spec 000: writing (1 s) and reading (10 s) take longer than shorter windows. Independent of `globalDurationMin`, which is about counts. */
+const DURATION_MIN_MS = 60_000;
 const WRITE_DEADLINE_MS = 5_000;
+/** Rows of one key in one window that are written without delay, each with a higher limit than the one before. */
+const WRITES_FREE = 4;
+/** After those, one row in each such part of the window: at most 4 + 16 per key, window and process. */
+const WRITES_PARTS = 16;
+/** A full pass every five minutes: a cell that had no room is found again, a row that was committed very late is found. */
+const FULL_EVERY = 30;
+/** A pass that takes longer than this continues with the next import, so that new rows are not read late. */
+const PASS_MS = 10_000;
+/** Cells of the next window, from regions whose clocks are ahead, that are kept until it begins. */
+const EARLY_MAX = 1_000;
 
 export interface DenialOptions {
   readonly region: string;
-  readonly durationMinMs: number;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly trace: Trace | null;
+}
+
+/** What is known to be reported of one key in one window. */
+interface Reported {
+  readonly sequence: Sequence;
+  /** The highest limit that was written from here, or that a row had. */
+  limit: number;
+  /** Rows from here, written or dropped. */
+  writes: number;
+  /** When the next one may follow, once the free ones are used. Monotonic clock. */
+  nextMs: number;
+  /** The row, until it is sent: a higher limit replaces its limit. */
+  pending: PendingRow | null;
+}
+
+interface PendingRow extends DenialRow {
+  limit: number;
 }
 
 export class DenialChannel {
@@ -43,101 +78,228 @@ export class DenialChannel {
   /** Writes under way; calling one gives it up. */
   readonly pending: Pending = new Set();
   /** Denials of shorter windows stay in their region. */
-  readonly durationMinMs: number;
+  readonly durationMinMs: number = DURATION_MIN_MS;
   readonly #engine: Engine;
   readonly #ledger: Ledger;
   readonly #counters: Counters;
   readonly #options: DenialOptions;
-  readonly #pending: DenialRow[] = [];
-  /** The window for which a key with a slot has emitted, or was raised by, a row. */
-  readonly #settled = new WeakMap<SlotName, Sequence>();
+  readonly #follower: PageFollower;
+  readonly #pending: { readonly row: PendingRow; readonly reported: Reported }[] = [];
+  readonly #reported = new WeakMap<SlotName, Reported>();
+  #early: DeniedCell[] = [];
+  /** Rows written. */
   emitted = 0;
   dropped = 0;
+  /** Cells raised, each time a row was read. */
   inflated = 0;
-  /** Rows that are none. */
+  /** Rows that are damaged. */
   junk = 0;
+  /** Batches that the store did not take, those that the breaker stopped not included. */
+  writesFailed = 0;
+  readsFailed = 0;
+  /** When a batch was last written; null: never. Monotonic clock. */
+  #writtenMs: number | null = null;
+  /** When a round last ended with nothing left to write and nothing dropped. Monotonic clock. */
+  #upToDateMs: number;
 
   constructor(engine: Engine, ledger: Ledger, counters: Counters, options: DenialOptions) {
     this.#engine = engine;
     this.#ledger = ledger;
     this.#counters = counters;
     this.#options = options;
-    this.durationMinMs = options.durationMinMs;
+    const { clock } = options;
+    this.#upToDateMs = clock.monoMs();
+    this.#follower = new PageFollower({
+      fullEvery: FULL_EVERY,
+      clock,
+      read: (cursor) => this.#read(cursor),
+    });
+  }
+
+  /** Whether the active rows were read once, to their end. */
+  get isRead(): boolean {
+    return this.#follower.isDone;
+  }
+
+  /** Since the rows of other regions were last read; before the first time, since the start. */
+  get readAgeMs(): number {
+    return this.#follower.ageMs;
+  }
+
+  /** Since a batch was last written; null if none was. */
+  get writeAgeMs(): number | null {
+    return this.#writtenMs === null ? null : this.#options.clock.monoMs() - this.#writtenMs;
+  }
+
+  /** Since this region's denials had all been written; before the first round, since the start. */
+  get upToDateAgeMs(): number {
+    return this.#options.clock.monoMs() - this.#upToDateMs;
+  }
+
+  /** Rows that wait to be written. */
+  get waiting(): number {
+    return this.#pending.length;
   }
 
   /**
-   * Hears of every denial for want of room. What counts as used is what this region has accepted in this very window: a
+   * Called for every denial for lack of room. What counts as used is what this region has accepted in this very window: a
    * share of the window before, or a count that a row has raised, would let one row follow from another for ever.
    */
   hear(slot: Slot, sequence: Sequence, durationMs: DurationMs, limit: number): void {
     const used = this.#engine.table.regional(slot, sequence);
     if (durationMs < this.durationMinMs || used < limit * USED_MIN) return;
     const name = this.#ledger.name(slot)!;
-    if (this.#settled.get(name) === sequence) return;
-    this.#settled.set(name, sequence);
+    const reported = this.#reportedOf(name, sequence);
+    if (limit <= reported.limit) return;
+    if (reported.pending !== null) {
+      reported.limit = limit;
+      reported.pending.limit = limit;
+      return;
+    }
+    const nowMs = this.#options.clock.monoMs();
+    // Not remembered: the same denial is written once its time has come.
+    if (reported.writes >= WRITES_FREE && nowMs < reported.nextMs) return;
+    reported.limit = limit;
+    reported.writes++;
+    reported.nextMs = nowMs + durationMs / WRITES_PARTS;
     if (this.#pending.length >= PENDING_MAX) {
       this.dropped++;
       return;
     }
-    this.#pending.push({ key: name.key, sequence, limit, expiresAtMs: cellExpiryMs(sequence, durationMs) });
+    const row = { key: name.key, sequence, limit, expiresAtMs: cellExpiryMs(sequence, durationMs) };
+    reported.pending = row;
+    this.#pending.push({ row, reported });
     if (this.#pending.length === ROWS_MAX) this.onFull();
   }
 
-  /** Writes what is pending. Never rejects: what a sick store does not take is dropped. */
+  /** Writes what is pending. Never rejects: what a failing store does not take is dropped. */
   async writeOnce(): Promise<void> {
-    const { clock, region, timers } = this.#options;
+    const { clock } = this.#options;
+    const { dropped } = this;
     while (this.#pending.length > 0) {
-      const rows = this.#pending.splice(0, ROWS_MAX);
-      if (!this.breaker.admit(clock.monoMs())) {
-        this.dropped += rows.length;
-        continue;
-      }
-      const write = () => this.#counters.denials.write(region, rows);
-      const { kind } = await withDeadline(write, WRITE_DEADLINE_MS, timers, this.pending);
-      if (kind === "done") {
-        this.breaker.succeeded(clock.monoMs());
-        this.emitted += rows.length;
-        for (const row of rows) this.#tell("denial", row);
-      } else {
-        this.breaker.failed(clock.monoMs());
-        this.dropped += rows.length;
-      }
+      const rows = this.#pending.splice(0, ROWS_MAX).map(({ row, reported }) => {
+        reported.pending = null;
+        return row;
+      });
+      await this.#write(rows);
+    }
+    if (this.dropped === dropped) this.#upToDateMs = clock.monoMs();
+  }
+
+  async #write(rows: readonly DenialRow[]): Promise<void> {
+    const { clock, region, timers } = this.#options;
+    if (!this.breaker.admit(clock.monoMs())) {
+      this.dropped += rows.length;
+      return;
+    }
+    const write = () => this.#counters.denials.write(region, rows);
+    const { kind } = await withDeadline(write, WRITE_DEADLINE_MS, timers, this.pending);
+    if (kind === "done") {
+      this.breaker.succeeded(clock.monoMs());
+      this.#writtenMs = clock.monoMs();
+      this.emitted += rows.length;
+      for (const row of rows) this.#tell("denial", row);
+    } else {
+      this.breaker.failed(clock.monoMs());
+      this.writesFailed++;
+      this.dropped += rows.length;
     }
   }
 
-  /** Reads the active rows, and raises each row's own cell so far that its view reaches the limit. Rejects on failure. */
-  async importOnce(): Promise<void> {
-    const rows = await this.#counters.denials.active(this.#options.clock.wallMs());
-    await inTurns(rows, this.#options.timers, (row) => this.#inflateLegal(row));
+  /** Reads the rows that changed, and raises the cells of other regions' rows until their view reaches the limit. A full pass goes on for `budgetMs` at most. Rejects on failure. */
+  async importOnce(budgetMs: number = PASS_MS): Promise<void> {
+    const early = this.#early;
+    this.#early = [];
+    for (const cell of early) this.#mergeLegal(cell);
+    try {
+      await this.#follower.followOnce(budgetMs);
+    } catch (error) {
+      this.readsFailed++;
+      throw error;
+    }
+  }
+
+  async #read(cursor: string | null): Promise<DenialPage> {
+    const { denials } = this.#counters;
+    const { region, timers } = this.#options;
+    const page = denials.read === undefined ? await this.#readActive() : await denials.read(region, cursor);
+    await inTurns(page.cells, timers, (cell) => this.#mergeLegal(cell));
+    return page;
+  }
+
+  /** From a store that cannot answer in pages: all rows, every time. */
+  async #readActive(): Promise<DenialPage> {
+    const { region, clock } = this.#options;
+    const rows = await this.#counters.denials.active(clock.wallMs());
+    const cells = rows.map(({ key, sequence, limit, region: owner }) =>
+      owner === region
+        ? { key, sequence, foreignLimit: null, ownLimit: limit }
+        : { key, sequence, foreignLimit: limit, ownLimit: null },
+    );
+    return { cells, cursor: "" };
   }
 
   /** A row that no process of this version would write must not hide those behind it. */
-  #inflateLegal(row: DenialRow): void {
+  #mergeLegal(cell: DeniedCell): void {
     try {
-      this.#inflate(row);
+      this.#merge(cell);
     } catch (error) {
       if (!(error instanceof SluiceError)) throw error;
       this.junk++;
     }
   }
 
-  #inflate(row: DenialRow): void {
-    const sequence = row.sequence as Sequence;
-    if (!Number.isSafeInteger(row.limit) || row.limit < 0) {
+  #merge(cell: DeniedCell): void {
+    const { key, foreignLimit, ownLimit } = cell;
+    const sequence = cell.sequence as Sequence;
+    if (!isLimit(foreignLimit) || !isLimit(ownLimit)) {
       this.junk++;
       return;
     }
-    const slot = slotFor(this.#engine, this.#ledger, row.key, sequence);
-    if (slot === NONE) return;
+    const slot = foreignLimit === null ? this.#find(key) : slotFor(this.#engine, this.#ledger, key, sequence);
+    if (slot === NONE) {
+      this.#keepEarly(cell);
+      return;
+    }
     const { table } = this.#engine;
-    table.raiseForeign(slot, sequence, row.limit - table.regional(slot, sequence));
-    if (table.sequence(slot) === sequence) this.#settled.set(this.#ledger.name(slot)!, sequence);
+    if (table.sequence(slot) === sequence) {
+      const reported = this.#reportedOf(this.#ledger.name(slot)!, sequence);
+      reported.limit = Math.max(reported.limit, foreignLimit ?? -1, ownLimit ?? -1);
+    }
+    if (foreignLimit === null) return;
+    table.raiseForeign(slot, sequence, foreignLimit - table.regional(slot, sequence));
     this.inflated++;
-    this.#tell("inflate", row);
+    this.#tell("inflate", { ...cell, limit: foreignLimit });
   }
 
-  #tell(kind: "denial" | "inflate", { key, sequence, limit }: DenialRow): void {
+  /** Nothing is claimed for a key that only this region reported. */
+  #find(key: Key): Slot {
+    const { h0, h1, h2 } = this.#engine.locateKey(key);
+    return this.#engine.table.find(h0, h1, h2, key.durationMs);
+  }
+
+  /** A window that begins soon is tried again with the next import; the store answers its row only once. */
+  #keepEarly(cell: DeniedCell): void {
+    const { key, sequence } = cell;
+    const isNext = sequence === sequenceAt(this.#engine.clock.nowMs(), key.durationMs) + 1;
+    if (isNext && this.#early.length < EARLY_MAX) this.#early.push(cell);
+  }
+
+  #reportedOf(name: SlotName, sequence: Sequence): Reported {
+    let reported = this.#reported.get(name);
+    if (reported?.sequence !== sequence) {
+      reported = { sequence, limit: Number.NEGATIVE_INFINITY, writes: 0, nextMs: 0, pending: null };
+      this.#reported.set(name, reported);
+    }
+    return reported;
+  }
+
+  #tell(kind: "denial" | "inflate", { key, sequence, limit }: Pick<DenialRow, "key" | "sequence" | "limit">): void {
     const { trace, clock } = this.#options;
     trace?.({ kind, key: encodeKey(key), sequence, count: limit, wallMs: clock.wallMs(), monoMs: clock.monoMs() });
   }
+}
+
+function isLimit(limit: number | null): boolean {
+  return limit === null || (Number.isSafeInteger(limit) && limit >= 0);
 }

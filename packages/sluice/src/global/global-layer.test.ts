@@ -317,12 +317,12 @@ describe("global layer", () => {
 
     test("in mode both the counts alone are not enough", async () => {
       const { time, counters, layer } = setUp("both");
-      const { active } = counters.denials;
-      Object.assign(counters.denials, { active: () => Promise.reject(new Error("away")) });
+      const { read } = counters.denials;
+      Object.assign(counters.denials, { read: () => Promise.reject(new Error("away")) });
       layer.start();
       await time.settle();
       expect(layer.isImported).toBe(false);
-      Object.assign(counters.denials, { active });
+      Object.assign(counters.denials, { read });
       await time.advance(60);
       expect(layer.isImported).toBe(true);
       layer.stop();

@@ -217,7 +217,7 @@ export class GlobalLayer {
     const { mode } = this.#options;
     if (this.#counters.register !== undefined) await this.#register();
     if (mode !== "denials") await this.import.importOnce(Number.POSITIVE_INFINITY);
-    if (mode !== "counters") await this.denials.importOnce();
+    if (mode !== "counters") await this.denials.importOnce(Number.POSITIVE_INFINITY);
   }
 
   async #register(): Promise<void> {

@@ -6,11 +6,22 @@
  */
 import type { Clock } from "../core/clock.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
-import type { CounterRow, Counters, DenialRow, Denials, ImportedCell, ImportPage } from "./counters.ts";
+import type {
+  CounterRow,
+  Counters,
+  DenialPage,
+  DenialRow,
+  Denials,
+  DeniedCell,
+  ImportedCell,
+  ImportPage,
+} from "./counters.ts";
 
+/** A cell of either part. */
 interface Cell {
   readonly key: Key;
   readonly sequence: number;
+  /** By region: the count, or the limit of a denial. */
   readonly components: Map<string, number>;
   /** The same from every region: it follows from the key and the sequence. */
   readonly expiresAtMs: number;
@@ -23,7 +34,7 @@ const REGION_LIFE_MS = 60_000;
 export class MemoryCounters implements Counters {
   readonly denials: Denials;
   readonly #cells = new Map<string, Cell>();
-  readonly #denials = new Map<string, DenialRow>();
+  readonly #denials = new Map<string, Cell>();
   readonly #regionsAtMs = new Map<string, number>();
   readonly #clock: Pick<Clock, "wallMs">;
   #changes = 0;
@@ -32,42 +43,50 @@ export class MemoryCounters implements Counters {
     this.#clock = clock;
     this.denials = {
       write: async (region, rows) => {
-        for (const row of rows) {
-          const name = `${row.sequence}/${region.length}:${region}${encodeKey(row.key)}`;
-          const known = this.#denials.get(name);
-          if (known === undefined || row.limit > known.limit) this.#denials.set(name, row);
-        }
+        for (const row of rows) this.#raise(this.#denials, region, row, row.limit);
       },
-      active: async (nowMs) => [...this.#denials.values()].filter(({ expiresAtMs }) => expiresAtMs > nowMs),
+      read: async (region, cursor) => this.#readDenials(region, cursor),
+      active: async (nowMs) =>
+        [...this.#denials.values()].filter((cell) => cell.expiresAtMs > nowMs).flatMap(denialsOf),
     };
   }
 
   async publish(region: string, rows: readonly CounterRow[]): Promise<void> {
     this.#regionsAtMs.set(region, this.#clock.wallMs());
-    for (const { key, sequence, count, expiresAtMs } of rows) {
-      const name = `${sequence}/${encodeKey(key)}`;
-      let cell = this.#cells.get(name);
-      if (cell === undefined) {
-        cell = { key, sequence, components: new Map(), expiresAtMs, changed: 0 };
-        this.#cells.set(name, cell);
-      }
-      if (count > (cell.components.get(region) ?? 0)) {
-        cell.components.set(region, count);
-        cell.changed = ++this.#changes;
-      }
+    for (const row of rows) if (row.count > 0) this.#raise(this.#cells, region, row, row.count);
+  }
+
+  #raise(cells: Map<string, Cell>, region: string, row: Omit<CounterRow, "count">, amount: number): void {
+    const { key, sequence, expiresAtMs } = row;
+    const name = `${sequence}/${encodeKey(key)}`;
+    let cell = cells.get(name);
+    if (cell === undefined) {
+      cell = { key, sequence, components: new Map(), expiresAtMs, changed: 0 };
+      cells.set(name, cell);
     }
+    const known = cell.components.get(region);
+    if (known !== undefined && !(amount > known)) return;
+    cell.components.set(region, amount);
+    cell.changed = ++this.#changes;
   }
 
   async read(region: string, cursor: string | null): Promise<ImportPage> {
     const nowMs = this.#clock.wallMs();
-    const since = cursor === null ? 0 : Number(cursor);
-    const cells: ImportedCell[] = [];
-    for (const cell of this.#cells.values()) {
-      if (cell.changed > since && cell.expiresAtMs > nowMs) cells.push(seenFrom(region, cell));
-    }
+    const cells = this.#changed(this.#cells, cursor).map((cell) => seenFrom(region, cell));
     const alive = [...this.#regionsAtMs].filter(([name, atMs]) => name === region || nowMs - atMs < REGION_LIFE_MS);
     const regionsLive = new Set([region, ...alive.map(([name]) => name)]).size;
     return { cells, cursor: String(this.#changes), regionsLive };
+  }
+
+  #readDenials(region: string, cursor: string | null): DenialPage {
+    const cells = this.#changed(this.#denials, cursor).map((cell) => deniedFrom(region, cell));
+    return { cells, cursor: String(this.#changes) };
+  }
+
+  #changed(cells: Map<string, Cell>, cursor: string | null): readonly Cell[] {
+    const nowMs = this.#clock.wallMs();
+    const since = cursor === null ? 0 : Number(cursor);
+    return [...cells.values()].filter(({ changed, expiresAtMs }) => changed > since && expiresAtMs > nowMs);
   }
 
   async cleanUp(nowMs: number, rowsMax: number): Promise<number> {
@@ -92,4 +111,16 @@ function seenFrom(region: string, { key, sequence, components }: Cell): Imported
   let foreign = 0;
   for (const [owner, count] of components) if (owner !== region) foreign += count;
   return { key, sequence, foreign, own: components.get(region) ?? 0 };
+}
+
+function deniedFrom(region: string, { key, sequence, components }: Cell): DeniedCell {
+  let foreignLimit: number | null = null;
+  for (const [owner, limit] of components) {
+    if (owner !== region && (foreignLimit === null || limit > foreignLimit)) foreignLimit = limit;
+  }
+  return { key, sequence, foreignLimit, ownLimit: components.get(region) ?? null };
+}
+
+function denialsOf({ key, sequence, components, expiresAtMs }: Cell): readonly DenialRow[] {
+  return [...components].map(([region, limit]) => ({ key, sequence, limit, expiresAtMs, region }));
 }

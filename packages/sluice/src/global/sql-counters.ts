@@ -9,14 +9,23 @@
  */
 import type { Environment } from "../core/clock.ts";
 import { inTurns, nextTurn } from "../core/turns.ts";
-import type { CounterRow, Counters, CountersHealth, DenialRow, Denials, ImportPage } from "./counters.ts";
+import type {
+  CounterRow,
+  Counters,
+  CountersHealth,
+  DenialRow,
+  Denials,
+  DeniedCell,
+  ImportedCell,
+  ImportPage,
+} from "./counters.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { BROKEN, PASSING, SqlFailure } from "./sql-failure.ts";
-import type { SqlAnswer, SqlLink, SqlSide, Statement } from "./sql-link.ts";
+import type { SqlAnswer, SqlLink, SqlRow, SqlSide, Statement } from "./sql-link.ts";
 import { ensureSchema } from "./sql-migration.ts";
-import { SqlPages } from "./sql-pages.ts";
+import { deniedCellOf, importedCellOf, SqlPages } from "./sql-pages.ts";
 import { Quarantine } from "./sql-quarantine.ts";
-import { compareRows, escapeText, integerOf, keyOfRow, type StoredRow, storedRow } from "./sql-row.ts";
+import { compareRows, escapeText, integerOf, keyOfRow, regionOf, type StoredRow, storedRow } from "./sql-row.ts";
 import { type Tables, tablesOf } from "./sql-schema.ts";
 import { SqlStatements } from "./sql-statements.ts";
 
@@ -43,6 +52,8 @@ const RETRIES_MAX = 6;
 /** So many times in a row another origin must be heard under a region's name: once and again it may be one that is gone. */
 const SHARED_MIN = 3;
 const RETRY_MS = 5;
+/** Rows of the denial channel in one statement: as many as the cells of a page. */
+const DENIALS_MAX = 1_000;
 
 /** A kind of rows, and how they are written. */
 interface Writing {
@@ -58,7 +69,8 @@ export class SqlCounters implements Counters {
   readonly #environment: Environment;
   readonly #tables: Tables;
   readonly #statements: SqlStatements;
-  readonly #pages: SqlPages;
+  readonly #pages: SqlPages<ImportedCell>;
+  readonly #denialPages: SqlPages<DeniedCell>;
   readonly #counting: Writing;
   readonly #denying: Writing;
   readonly #failures = new Map<string, number>();
@@ -85,13 +97,15 @@ export class SqlCounters implements Counters {
     this.#tables = tablesOf(settings.tablePrefix);
     const statements = new SqlStatements(dialect, this.#tables);
     this.#statements = statements;
-    this.#pages = new SqlPages({
+    const reading = {
       statements,
       timers: environment.timers,
-      run: (statement) => this.#run("read", statement),
+      run: (statement: Statement) => this.#run("read", statement),
       hasReplica: link.hasReplica,
       overlapMs: settings.overlapMs,
-    });
+    };
+    this.#pages = new SqlPages({ ...reading, table: "counters", cellOf: importedCellOf });
+    this.#denialPages = new SqlPages({ ...reading, table: "denials", cellOf: deniedCellOf });
     this.#counting = {
       statementOf: (rows) => statements.raise("counters", rows),
       quarantine: new Quarantine(),
@@ -104,6 +118,7 @@ export class SqlCounters implements Counters {
     this.#holder = Array.from({ length: 4 }, () => random.uint32().toString(16).padStart(8, "0")).join("");
     this.denials = {
       write: (region, rows) => this.#deny(region, rows),
+      read: (region, cursor) => this.#denialPages.read(region, cursor),
       active: (nowMs) => this.#activeDenials(nowMs),
     };
   }
@@ -163,7 +178,7 @@ export class SqlCounters implements Counters {
       statements: this.#sent,
       retries: this.#retries,
       quarantined: this.#counting.quarantine.size + this.#denying.quarantine.size,
-      junk: this.#junk + this.#pages.junk,
+      junk: this.#junk + this.#pages.junk + this.#denialPages.junk,
       failures: Object.fromEntries(this.#failures),
       lastFailure: last === null ? null : { kind: last.kind, message: last.message },
     };
@@ -175,16 +190,19 @@ export class SqlCounters implements Counters {
   }
 
   async #activeDenials(nowMs: number): Promise<readonly DenialRow[]> {
-    const { rows } = await this.#run("read", this.#statements.denials(Math.floor(nowMs)));
     const denials: DenialRow[] = [];
-    await inTurns(rows, this.#environment.timers, (row) => {
-      const key = keyOfRow(row);
-      const sequence = integerOf(row["sequence"]);
-      const limit = integerOf(row["limit_count"]);
-      const expiresAtMs = integerOf(row["expires_at"]);
-      if (key === null || Number.isNaN(sequence + limit + expiresAtMs)) this.#junk++;
-      else denials.push({ key, sequence, limit, expiresAtMs });
-    });
+    let last: SqlRow | null = null;
+    for (let length = DENIALS_MAX; length === DENIALS_MAX; ) {
+      const { rows } = await this.#run("read", this.#statements.denials(Math.floor(nowMs), last, DENIALS_MAX));
+      await nextTurn(this.#environment.timers);
+      await inTurns(rows, this.#environment.timers, (row) => {
+        const denial = denialOf(row);
+        if (denial === null) this.#junk++;
+        else denials.push(denial);
+      });
+      length = rows.length;
+      last = rows.at(-1) ?? null;
+    }
     return denials;
   }
 
@@ -270,6 +288,15 @@ export class SqlCounters implements Counters {
     this.#failures.set(failure.kind, (this.#failures.get(failure.kind) ?? 0) + 1);
     this.#lastFailure = failure;
   }
+}
+
+function denialOf(row: SqlRow): DenialRow | null {
+  const key = keyOfRow(row);
+  const sequence = integerOf(row["sequence"]);
+  const limit = integerOf(row["limit_count"]);
+  const expiresAtMs = integerOf(row["expires_at"]);
+  if (key === null || Number.isNaN(sequence + limit + expiresAtMs)) return null;
+  return { key, sequence, limit, expiresAtMs, region: regionOf(row["region"]) };
 }
 
 /** One row per cell, with the largest amount; in the order of the primary key. */

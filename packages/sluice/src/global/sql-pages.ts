@@ -6,7 +6,7 @@
  */
 import type { Timers } from "../core/clock.ts";
 import { inTurns, nextTurn } from "../core/turns.ts";
-import type { ImportedCell, ImportPage } from "./counters.ts";
+import type { DeniedCell, ImportedCell } from "./counters.ts";
 import {
   cellsBehind,
   isEmptied,
@@ -18,9 +18,12 @@ import {
 } from "./sql-cursor.ts";
 import type { SqlAnswer, SqlRow, Statement } from "./sql-link.ts";
 import { escapeText, integerOf, keyOfRow } from "./sql-row.ts";
-import type { SqlStatements } from "./sql-statements.ts";
+import type { CellsTable, SqlStatements } from "./sql-statements.ts";
 
-export interface SqlPagesOptions {
+export interface SqlPagesOptions<Cell> {
+  readonly table: CellsTable;
+  /** A row as a cell; null if it is damaged. */
+  cellOf(row: SqlRow): Cell | null;
   readonly statements: SqlStatements;
   readonly timers: Timers;
   /** Runs a statement where imports are read. */
@@ -36,23 +39,33 @@ const CELLS_SMALL = 100;
 /** Changed rows of a span: what ten regions with 2,400 busy keys each change in a second. */
 const CHANGES_MAX = 24_000;
 
-export class SqlPages {
-  readonly #options: SqlPagesOptions;
+/** A page of counts (ImportPage) or of denials (DenialPage). */
+export interface SqlPage<Cell> {
+  readonly cells: readonly Cell[];
+  readonly cursor: string;
+  readonly rest?: string;
+  readonly isAll?: true;
+  readonly regionsLive: number;
+}
+
+export class SqlPages<Cell> {
+  readonly #options: SqlPagesOptions<Cell>;
   /** Rows that were read and cannot be. */
   junk = 0;
   #regionsLive = 1;
 
-  constructor(options: SqlPagesOptions) {
+  constructor(options: SqlPagesOptions<Cell>) {
     this.#options = options;
   }
 
-  async read(region: string, text: string | null): Promise<ImportPage> {
+  async read(region: string, text: string | null): Promise<SqlPage<Cell>> {
     const name = escapeText(region);
     const at = readPosition(text);
     if (at.kind === "more cells") return this.#cells(name, at.next, at.span, at.after);
     const fromMs = at.kind === "all" ? null : at.kind === "changes" ? at.cursor.sinceMs : at.fromMs;
-    const { statements, run } = this.#options;
-    const [row = {}] = (await run(statements.head(name, fromMs, CHANGES_MAX))).rows;
+    const { statements, run, table } = this.#options;
+    const asked = { sinceMs: fromMs, changesMax: CHANGES_MAX };
+    const [row = {}] = (await run(statements.head(table, name, asked))).rows;
     const head = {
       changedMs: integerOf(row["changed_at"]),
       oldestMs: integerOf(row["oldest_at"]),
@@ -73,9 +86,9 @@ export class SqlPages {
   }
 
   /** The next cells of a span, or of all. */
-  async #cells(region: string, next: string, span: SqlSpan | null, after: SqlCell | null): Promise<ImportPage> {
-    const { statements, run } = this.#options;
-    const { rows } = await run(statements.cells(region, { span, after, cellsMax: CELLS_MAX }));
+  async #cells(region: string, next: string, span: SqlSpan | null, after: SqlCell | null): Promise<SqlPage<Cell>> {
+    const { statements, run, table } = this.#options;
+    const { rows } = await run(statements.cells(table, region, { span, after, cellsMax: CELLS_MAX }));
     const last = rows.at(-1);
     if (rows.length >= CELLS_MAX && last !== undefined)
       return this.#page(rows, next, next + cellsBehind(span, placeOf(last)));
@@ -83,9 +96,9 @@ export class SqlPages {
     return this.#page(rows, next, isWhole ? undefined : `${next}/${span.untilMs}`);
   }
 
-  async #page(rows: readonly SqlRow[], cursor: string, rest?: string): Promise<ImportPage> {
-    const { timers } = this.#options;
-    const cells: ImportedCell[] = [];
+  async #page(rows: readonly SqlRow[], cursor: string, rest?: string): Promise<SqlPage<Cell>> {
+    const { timers, cellOf } = this.#options;
+    const cells: Cell[] = [];
     if (rows.length > CELLS_SMALL) await nextTurn(timers);
     await inTurns(rows, timers, (row) => {
       if (Number(row["is_live"]) === 0) return;
@@ -107,11 +120,21 @@ function placeOf(row: SqlRow): SqlCell {
   return { hash: Buffer.from(row["key_hash"] as Uint8Array).toString("hex"), sequence: integerOf(row["sequence"]) };
 }
 
-function cellOf(row: SqlRow): ImportedCell | null {
+export function importedCellOf(row: SqlRow): ImportedCell | null {
   const key = keyOfRow(row);
   const sequence = integerOf(row["sequence"]);
   const total = integerOf(row["total"]);
   const own = integerOf(row["own"]);
   if (key === null || Number.isNaN(sequence + total + own)) return null;
   return { key, sequence, foreign: total - own, own };
+}
+
+export function deniedCellOf(row: SqlRow): DeniedCell | null {
+  const key = keyOfRow(row);
+  const sequence = integerOf(row["sequence"]);
+  const [foreignLimit, ownLimit] = [row["foreign_limit"], row["own_limit"]].map((limit) =>
+    limit === null ? null : integerOf(limit),
+  ) as [number | null, number | null];
+  if (key === null || Number.isNaN(sequence + (foreignLimit ?? 0) + (ownLimit ?? 0))) return null;
+  return { key, sequence, foreignLimit, ownLimit };
 }

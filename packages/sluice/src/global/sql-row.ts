@@ -96,6 +96,11 @@ export function escapeText(text: string): string {
   return /[\\\0]/.test(text) ? text.replaceAll("\\", "\\\\").replaceAll("\0", "\\0") : text;
 }
 
+/** A region's name that was read: as bytes, or as text. */
+export function regionOf(value: unknown): string {
+  return unescapeText(value instanceof Uint8Array ? Buffer.from(value).toString() : String(value));
+}
+
 function unescapeText(text: string): string {
   return text.includes("\\") ? text.replaceAll(/\\([\\0])/g, (_, which) => (which === "0" ? "\0" : "\\")) : text;
 }

@@ -5,7 +5,15 @@
  * replica is a copy of the table, made when it gets stuck; reads go to it until it is let go.
  */
 import { encodeKey } from "../engine/key.ts";
-import type { CounterRow, Counters, DenialRow, ImportedCell, ImportPage } from "../global/counters.ts";
+import type {
+  CounterRow,
+  Counters,
+  DenialPage,
+  DenialRow,
+  DeniedCell,
+  ImportedCell,
+  ImportPage,
+} from "../global/counters.ts";
 import type { EventQueue } from "./event-queue.ts";
 import type { History } from "./history.ts";
 import type { Caller, Link, Network, Server } from "./network.ts";
@@ -20,9 +28,15 @@ interface Row {
   version: number;
 }
 
+/** One region's row of the denial channel. */
+interface Denial extends DenialRow {
+  readonly region: string;
+  readonly version: number;
+}
+
 interface Table {
   readonly rows: Map<string, Row>;
-  readonly denials: Map<string, DenialRow>;
+  readonly denials: Map<string, Denial>;
 }
 
 /** A region that published within this time is live. */
@@ -66,6 +80,7 @@ export class SimCounters implements Server {
       cleanUp: (nowMs, rowsMax) => call(() => this.#cleanUp(nowMs, rowsMax)),
       denials: {
         write: (region, rows) => call(() => this.#writeDenials(region, rows), rows.length),
+        read: (region, cursor) => call(() => this.#readDenials(region, cursor)),
         active: (nowMs) => call(() => [...this.#seen().denials.values()].filter((row) => row.expiresAtMs > nowMs)),
       },
       close: async () => {},
@@ -155,13 +170,23 @@ export class SimCounters implements Server {
   }
 
   #writeDenials(region: string, rows: readonly DenialRow[]): void {
-    for (const row of rows) {
-      const key = encodeKey(row.key);
-      const name = `${row.sequence}/${key}`;
-      if (this.#table.denials.has(name)) continue;
-      this.#table.denials.set(name, row);
-      const { sequence, limit } = row;
-      this.#history.record(this.#queue.nowMs, "global", { kind: "told", region, key, sequence, limit });
+    for (const { key, sequence, limit, expiresAtMs } of rows) {
+      const encoded = encodeKey(key);
+      const name = `${sequence}/${region}/${encoded}`;
+      if (limit <= (this.#table.denials.get(name)?.limit ?? Number.NEGATIVE_INFINITY)) continue;
+      this.#table.denials.set(name, { key, sequence, limit, expiresAtMs, region, version: ++this.#version });
+      this.#history.record(this.#queue.nowMs, "global", { kind: "told", region, key: encoded, sequence, limit });
     }
+  }
+
+  #readDenials(region: string, cursor: string | null): DenialPage {
+    const since = cursor === null ? 0 : Number(cursor);
+    const live = [...this.#seen().denials.values()].filter(({ expiresAtMs }) => expiresAtMs > this.#queue.nowMs);
+    const changed = live.filter(({ version }) => version > since);
+    const cells = changed.map(({ key, sequence, limit, region: owner }): DeniedCell => {
+      const isOwn = owner === region;
+      return { key, sequence, foreignLimit: isOwn ? null : limit, ownLimit: isOwn ? limit : null };
+    });
+    return { cells, cursor: String(Math.max(since, ...changed.map(({ version }) => version))) };
   }
 }

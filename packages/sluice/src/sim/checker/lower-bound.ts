@@ -14,8 +14,6 @@ import { type CheckerPart, type Problem, placeOf, shareOf } from "./part.ts";
 import { ProcessClocks } from "./process-clock.ts";
 import type { CellTruth, Truth } from "./truth.ts";
 
-const IS_OWN_ROW_LEFT_OUT: boolean = false;
-
 export class LowerBound implements CheckerPart {
   /** How many decisions were denied where the truth would allow, and views found above it. Zero, or the run fails. */
   falseDenials = 0;
@@ -163,8 +161,7 @@ export class LowerBound implements CheckerPart {
     this.#inflated.set(place, Math.max(count, this.#inflated.get(place) ?? 0));
     const from = this.#told.get(`${count} ${sequence} ${key}`);
     if (from === undefined) return `denial channel: inflated to ${count}, of which nobody told`;
-    // PENDING(10): a region's own row still raises its own cells.
-    if (from.size > 1 || !from.has(region) || !IS_OWN_ROW_LEFT_OUT) return undefined;
+    if (from.size > 1 || !from.has(region)) return undefined;
     return `denial channel: inflated to ${count} by a row of its own region`;
   }
 }
