@@ -51,7 +51,7 @@ export class Ledger {
   readonly incarnation: string;
   /** Slots with cost that the origin has not confirmed, oldest first. */
   readonly unreplayed: SlotSet;
-  /** Slots whose regional count has risen since it was last published. */
+  /** Slots that the next publish examines: their count, limit or row has changed since the last one, or the store did not take the row. */
   readonly unpublished: SlotSet;
   /** Totals of slots that are gone though the origin had not confirmed them: after a clock that was followed back. */
   readonly orphans: Orphan[] = [];
