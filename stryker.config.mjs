@@ -1,5 +1,5 @@
 /**
- * Mutation testing, one folder of the library at a time: `npm run mutation` (scripts/mutation.mjs) names it.
+ * Mutation testing, one folder of the library at a time: `npm run lab -- mutation` (scripts/lab/mutation.ts) names it.
  *
  * Not mutated: drivers and the bridge between processes, which say nothing without a server, and the conformance suites,
  * which are tests.

@@ -18,7 +18,7 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts"],
+    include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts", "scripts/**/*.test.ts"],
     pool: "forks",
     // The runner would leave one of two cores idle.
     maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -7,9 +7,9 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Action, type Fault, InterleavedWorld, KEYS } from "./interleaved-world.ts";
+import { byLength, figure } from "./rig/length.ts";
 
-const isDeep = process.env["CI"] === "true";
-const RUNS = isDeep ? 3_500 : 1_200;
+const RUNS = byLength({ short: 1_200, ci: 3_500, lab: 35_000 });
 let runs = 0;
 
 const key = fc.constantFrom(...KEYS);
@@ -80,34 +80,38 @@ const PLANS: readonly (readonly [string, Plan])[] = [
 ];
 
 describe("interleavings", () => {
-  test.each(PLANS)("%s: no order of events makes anything wrong", async (_, { before, actions, processes, faults }) => {
-    const property = fc.asyncProperty(
-      fc.scheduler(),
-      fc.array(actions, { minLength: 2, maxLength: 6 }),
-      fc.array(faults, { minLength: 1, maxLength: 6 }),
-      fc.boolean(),
-      async (scheduler, steps, faultList, isTraced) => {
-        runs++;
-        const world = new InterleavedWorld(scheduler, processes, faultList, isTraced);
-        for (const action of before) {
-          world.act(action);
-          await world.time.settle();
-        }
-        world.isWild = true;
-        for (const step of steps) void scheduler.schedule(Promise.resolve(), step.kind).then(() => world.act(step));
-        await world.finish();
-        for (const member of world.members) world.close(member);
-        await world.finish();
-        await world.checkEnd();
-        expect(world.wrongs).toEqual([]);
-        expect(world.time.pending).toBe(0);
-      },
-    );
-    await fc.assert(property, { numRuns: RUNS });
-  });
+  test.each(PLANS)(
+    "%s: no order of events makes anything wrong",
+    async (_, { before, actions, processes, faults }) => {
+      const property = fc.asyncProperty(
+        fc.scheduler(),
+        fc.array(actions, { minLength: 2, maxLength: 6 }),
+        fc.array(faults, { minLength: 1, maxLength: 6 }),
+        fc.boolean(),
+        async (scheduler, steps, faultList, isTraced) => {
+          runs++;
+          const world = new InterleavedWorld(scheduler, processes, faultList, isTraced);
+          for (const action of before) {
+            world.act(action);
+            await world.time.settle();
+          }
+          world.isWild = true;
+          for (const step of steps) void scheduler.schedule(Promise.resolve(), step.kind).then(() => world.act(step));
+          await world.finish();
+          for (const member of world.members) world.close(member);
+          await world.finish();
+          await world.checkEnd();
+          expect(world.wrongs).toEqual([]);
+          expect(world.time.pending).toBe(0);
+        },
+      );
+      await fc.assert(property, { numRuns: RUNS });
+    },
+    1_800_000,
+  );
 
   afterAll(() => {
-    console.log(`interleavings: ${runs} scheduler runs`);
-    expect(runs).toBeGreaterThanOrEqual(isDeep ? 20_000 : 6_000);
+    figure(`interleavings: ${runs} scheduler runs`);
+    expect(runs).toBeGreaterThanOrEqual(5 * RUNS);
   });
 });

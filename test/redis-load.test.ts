@@ -1,14 +1,14 @@
-/** How much a region asks of Redis under load, and what its callers see while Redis is frozen. Small by default, whole with CI=true. */
+/** How much a region asks of Redis under load, and what its callers see while Redis is frozen. Small by default, whole in the lab. */
 import { type Decision, type Duration, Limiter, type LimiterOptions, type LimitRequest } from "sluice";
 import { redisOrigin } from "sluice/redis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ManualTime } from "./manual-time.ts";
+import { byLength, figure, LENGTH } from "./rig/length.ts";
 import { poll } from "./rig/poll.ts";
 import { RedisServer } from "./rig/redis-server.ts";
 import { starvedMs } from "./rig/starvation.ts";
 import { storedTotal } from "./rig/stored-cells.ts";
 
-const isDeep = process.env["CI"] === "true";
 let server: RedisServer;
 let limiter: Limiter;
 
@@ -119,16 +119,16 @@ describe("limiter on redis › what it asks for", () => {
       const load = { perSecond, identifiers: 1_000, limit: 1_000_000_000, duration: "1h" } as const;
       await ask(load, lasting(700));
       const before = origin().store!.commands;
-      const { requests } = await ask(load, lasting(isDeep ? 5_000 : 500));
+      const { requests } = await ask(load, lasting(byLength({ short: 500, ci: 2_000, lab: 5_000 })));
       ratios.push((origin().store!.commands - before) / requests);
     }
-    console.log(`commands a request at 2,000/s and 50,000/s: ${ratios.map((ratio) => ratio.toFixed(4)).join(", ")}`);
+    figure(`commands per request at 2,000/s and 50,000/s: ${ratios.map((ratio) => ratio.toFixed(4)).join(", ")}`);
     expect(ratios[1]).toBeLessThan(0.5);
     expect(ratios[1]).toBeLessThan(ratios[0]!);
   });
 
   test("a window's rollover with many active identifiers: reads are at most 1 % of the requests", async () => {
-    const identifiers = isDeep ? 50_000 : 5_000;
+    const identifiers = byLength({ short: 5_000, ci: 20_000, lab: 50_000 });
     // Time by hand, so that a slow machine sees the same traffic as a fast one; the Redis is real.
     const time = new ManualTime();
     const { clock, timers } = time;
@@ -159,15 +159,15 @@ describe("limiter on redis › what it asks for", () => {
     for (let stepped = 0; stepped < 12_000; stepped += stepMs) await turn();
     expect(Math.floor(time.wallMs / 60_000)).toBe(window + 1);
     const [reads, requests] = [origin().reads - before.reads, asked - before.asked];
-    console.log(`${reads} reads in ${requests} requests over a rollover of ${identifiers} identifiers`);
+    figure(`${reads} reads in ${requests} requests over a rollover of ${identifiers} identifiers`);
     expect(requests).toBeGreaterThan(5 * identifiers);
     expect(reads / requests).toBeLessThanOrEqual(0.01);
   }, 120_000);
 });
 
 describe("limiter on redis › Redis is frozen", () => {
-  const cells = isDeep ? 100_000 : 3_000;
-  const frozenMs = isDeep ? 30_000 : 4_000;
+  const cells = byLength({ short: 3_000, ci: 30_000, lab: 100_000 });
+  const frozenMs = byLength({ short: 4_000, ci: 8_000, lab: 30_000 });
 
   test(`for ${frozenMs / 1_000} s under load with ${cells} unreplayed cells: callers do not notice, and all of it arrives`, async () => {
     await begin();
@@ -194,7 +194,7 @@ describe("limiter on redis › Redis is frozen", () => {
     // All who did not wait count as 0 ms.
     const rank = Math.ceil(seen.requests * 0.01);
     const p99Ms = seen.waitedMs.at(-rank) ?? 0;
-    console.log(
+    figure(
       `frozen ${frozenMs} ms: ${seen.requests} requests, ${seen.degraded} degraded, longest wait ${longestMs.toFixed(0)} ms (this process paused ${seen.pausedMs.toFixed(0)} ms), ` +
         `p99 ${p99Ms.toFixed(1)} ms; ${unreplayed} unreplayed; breaker closed after ${closedMs.toFixed(0)} ms, all replayed after ${replayedMs.toFixed(0)} ms (of which ${waitedForCpuMs.toFixed(0)} ms without a processor)`,
     );
@@ -204,7 +204,7 @@ describe("limiter on redis › Redis is frozen", () => {
     // The read deadline, and 50 ms; its timer fires in the first turn after it, which begins at most one pause later.
     expect(longestMs).toBeLessThan(300 + 50 + seen.pausedMs);
     // Who waits does so before the breaker opens, in the first second: more than one of a hundred if there are few seconds.
-    if (isDeep) expect(p99Ms).toBeLessThan(5);
+    if (LENGTH === "lab") expect(p99Ms).toBeLessThan(5);
     // What others have taken of the processors is not Sluice's time.
     expect(closedMs).toBeLessThan(2_000 + waitedForCpuMs);
     expect(replayedMs).toBeLessThan(5_000 + waitedForCpuMs);

@@ -1,5 +1,6 @@
 /** Real processes on a real Redis, their histories checked by the simulator's checker. They run the built package. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { byLength, figure } from "./rig/length.ts";
 import { poll } from "./rig/poll.ts";
 import { RedisServer } from "./rig/redis-server.ts";
 import { storedCells } from "./rig/stored-cells.ts";
@@ -15,7 +16,6 @@ import {
 } from "./rig/workers.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-const isDeep = process.env["CI"] === "true";
 const SEED = Number(process.env["SLUICE_SEED"] ?? 20_261_116);
 let server: RedisServer;
 let workers: Workers;
@@ -46,8 +46,8 @@ async function stored(): Promise<Map<string, number>> {
 const HOUR: WorkerLoad = { identifiers: 20, perSecond: 2_000, limit: 1_000_000, durationMs: 3_600_000 };
 
 describe("real processes", () => {
-  const windows = isDeep ? 10 : 2;
-  const durationMs = isDeep ? 10_000 : 2_000;
+  const windows = byLength({ short: 2, ci: 3, lab: 10 });
+  const durationMs = byLength({ short: 2_000, ci: 5_000, lab: 10_000 });
 
   test(`four of them at three times one limit, ${windows} windows of ${durationMs / 1_000} s: admitted ÷ limit stays near 1, nobody is denied by mistake`, async () => {
     const limit = durationMs / 10;
@@ -65,18 +65,16 @@ describe("real processes", () => {
     expect(checker.problem).toBeUndefined();
     expect(checker.lowerBound.falseDenials).toBe(0);
     const ratios = admittedRatios(history, first, windows, limit);
-    console.log(
-      `admitted ÷ limit: ${ratios.map((ratio) => ratio.toFixed(3)).join(" ")}; ${checker.decisions} decisions`,
-    );
+    figure(`admitted ÷ limit: ${ratios.map((ratio) => ratio.toFixed(3)).join(" ")}; ${checker.decisions} decisions`);
     // A sliding window admits less than the limit after one that was full, never more than these.
-    for (const ratio of ratios) expect(ratio).toBeLessThanOrEqual(isDeep ? 1.02 : 1.05);
+    for (const ratio of ratios) expect(ratio).toBeLessThanOrEqual(byLength({ short: 1.05, ci: 1.05, lab: 1.02 }));
     expect(Math.max(...ratios)).toBeGreaterThan(0.5);
     // What Redis held of them while they ran is never more than what they accepted.
     const accepted = acceptedOf(history);
     for (const [cell, total] of held) expect(total).toBeLessThanOrEqual(accepted.get(cell) ?? 0);
   }, 240_000);
 
-  const rounds = isDeep ? 100 : 4;
+  const rounds = byLength({ short: 4, ci: 16, lab: 100 });
 
   test(`killed ${rounds} times: what is lost is what was accepted after the last flush began, and nothing is counted twice`, async () => {
     console.log(`seed ${SEED}`);
@@ -111,9 +109,7 @@ describe("real processes", () => {
       }
       worst = Math.max(worst, (lines.at(-1)?.atMs ?? 0) - lastMs);
     }
-    console.log(
-      `killed ${rounds} times: at most the last ${worst.toFixed(0)} ms were lost; flush interval ${FLUSH_MS} ms`,
-    );
+    figure(`killed ${rounds} times: at most the last ${worst.toFixed(0)} ms were lost; flush interval ${FLUSH_MS} ms`);
     expect(check(history, HOUR, rounds).problem).toBeUndefined();
   }, 240_000);
 

@@ -2,16 +2,17 @@
  * The limiter against the reference model: random requests, batches, peeks, rollovers, clock jumps and evictions, equal
  * decision for decision, with the invariants of one process checked on the way.
  *
- * SLUICE_SEED=n runs one seed; CI=true runs more of them.
+ * SLUICE_SEED=n runs one seed; CI=true and the lab run more of them.
  */
 import { type Duration, type Inspection, Limiter } from "sluice";
 import { describe, expect, test } from "vitest";
 import { CLOCK_HOLD_MAX_MS } from "../packages/sluice/src/core/bounds.ts";
 import * as invariants from "../packages/sluice/src/sim/invariants.ts";
 import { type ModelRequest, ReferenceModel } from "../packages/sluice/src/sim/reference-model.ts";
+import { byLength, figure } from "./rig/length.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-const RUNS = process.env["CI"] === "true" ? 80 : 5;
+const RUNS = byLength({ short: 5, ci: 60, lab: 400 });
 const STEPS = 20_000;
 const seedGiven = process.env["SLUICE_SEED"];
 /** Evicts keys, and has clocks that are held and followed: a few random worlds may meet none of it. */
@@ -193,10 +194,8 @@ describe("limiter and reference model", () => {
       followed += run.followed;
       held += run.held;
     }
-    console.log(
-      `${requests} requests compared, ${evictions} evictions, ${followed} clocks followed back, ${held} held`,
-    );
+    figure(`${requests} requests compared, ${evictions} evictions, ${followed} clocks followed back, ${held} held`);
     expect(requests).toBeGreaterThan(seeds.length * STEPS * 0.8);
     if (seedGiven === undefined) expect(Math.min(evictions, followed, held)).toBeGreaterThan(0);
-  }, 600_000);
+  }, 3_600_000);
 });

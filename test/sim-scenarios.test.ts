@@ -1,11 +1,10 @@
 /** What the regions together admit, in named worlds: the figures of the guarantees, measured. */
 import { runScenario, SCENARIOS } from "sluice/sim";
 import { describe, expect, test } from "vitest";
+import { byLength, figure, LENGTH } from "./rig/length.ts";
 
-const isDeep = process.env["CI"] === "true";
-const SEEDS = isDeep ? [1, 2, 3] : [1];
-/** A newcomer's run takes every fourth one. */
-const CHOSEN = SCENARIOS.filter((_scenario, at) => isDeep || at === 4);
+const SEEDS = byLength({ short: [1], ci: [1, 2], lab: [1, 2, 3, 4, 5] });
+const CHOSEN = SCENARIOS.filter((_scenario, at) => LENGTH !== "short" || at === 4);
 
 describe("admitted ÷ limit, in every window", () => {
   for (const scenario of CHOSEN) {
@@ -16,9 +15,7 @@ describe("admitted ÷ limit, in every window", () => {
         expect(report.problem).toBeUndefined();
         worst.push(ratioWorst);
       }
-      console.log(
-        `${scenario.name}: ${worst.map((ratio) => ratio.toFixed(3)).join(", ")} of at most ${scenario.ratioMax}`,
-      );
+      figure(`${scenario.name}: ${worst.map((ratio) => ratio.toFixed(3)).join(", ")} of at most ${scenario.ratioMax}`);
       expect(Math.max(...worst)).toBeLessThanOrEqual(scenario.ratioMax);
       expect(Math.max(...worst)).toBeGreaterThanOrEqual(scenario.ratioMin);
     });

@@ -1,29 +1,59 @@
-/** docs/sometimes.md as a campaign writes it: what must come up in one, and how often it did. */
+/** docs/sometimes.md as the lab's campaign writes it: what must come up in a campaign, and how often it did. */
+import { readFileSync } from "node:fs";
 import * as sim from "sluice/sim";
 
-export function sometimesPage(totals: sim.CampaignTotals, firstSeed: number): string {
+/**
+ * A campaign of so many worlds may miss a situation with a chance of e^-20 if it is expected in 20 of them: once in half a billion
+ * campaigns.
+ */
+const WORLDS_EXPECTED_MIN = 20;
+
+const PAGE = new URL("../docs/sometimes.md", import.meta.url);
+const HEAD = ["mark", "what happened", "times", "worlds"] as const;
+
+export function sometimesPage(
+  totals: sim.CampaignTotals,
+  worldsWith: Readonly<Record<sim.Mark, number>>,
+  firstSeed: number,
+): string {
   const hours = (totals.virtualMs / 3_600_000).toFixed(0);
-  const rows = sim.MARK_NAMES.map((mark) => [mark, sim.MARKS[mark], sim.whole(totals.marks[mark])] as const);
-  const widths = [0, 1, 2].map((i) => Math.max(...[HEAD, ...rows].map((row) => row[i as 0].length)));
+  const rows = sim.MARK_NAMES.map(
+    (mark) => [mark, sim.MARKS[mark], sim.whole(totals.marks[mark]), sim.whole(worldsWith[mark])] as const,
+  );
+  const widths = HEAD.map((_, i) => Math.max(...[HEAD, ...rows].map((row) => row[i as 0].length)));
   const line = (cells: readonly string[]) =>
-    `| ${cells[0]!.padEnd(widths[0]!)} | ${cells[1]!.padEnd(widths[1]!)} | ${cells[2]!.padStart(widths[2]!)} |`;
+    `| ${cells.map((cell, i) => (i < 2 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join(" | ")} |`;
+  const rule = widths.map((width, i) => (i < 2 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
   return [
     "# What a campaign must meet",
     "",
-    "A checker that finds nothing in worlds where nothing happens has shown nothing. So every campaign counts these situations,",
-    "and fails if one of them did not come up ([test/sim-halves.ts](../test/sim-halves.ts)). They are counted from the history alone",
+    "A checker that finds nothing in worlds where nothing happens has shown nothing. So every campaign counts these situations. The",
+    "lab fails if one of them did not come up; the tests, which run fewer worlds, fail if one is missing that was to be expected in at",
+    `least ${WORLDS_EXPECTED_MIN} of them ([test/sim-halves.ts](../test/sim-halves.ts)). They are counted from the history alone`,
     "([marks.ts](../packages/sluice/src/sim/checker/marks.ts)).",
     "",
-    "Written by `npm run campaign -- --write`, or of fewer worlds by the tests with `SLUICE_SIM_WRITE=true`:",
+    "Written by `npm run lab -- campaign`:",
     `${sim.whole(totals.worlds)} worlds from seed ${firstSeed}, ${hours} simulated cluster-hours, ${sim.whole(sim.faultsOf(totals))} faults,`,
     `${sim.whole(totals.decisions)} decisions, ${totals.falseDenials} false denials, ${totals.viewsAbove} views above the truth. The largest excess used ${totals.ratioMax.toFixed(2)}`,
     "of its bound E (of those with E of 10 or more).",
     "",
     line(HEAD),
-    `| ${"-".repeat(widths[0]!)} | ${"-".repeat(widths[1]!)} | ${"-".repeat(widths[2]! - 1)}: |`,
+    `| ${rule.join(" | ")} |`,
     ...rows.map(line),
     "",
   ].join("\n");
 }
 
-const HEAD = ["mark", "what happened", "times"] as const;
+/** The situations that so many worlds must meet, by what the lab's last campaign has met. */
+export function expectedMarks(worlds: number, page: string = readFileSync(PAGE, "utf8")): readonly sim.Mark[] {
+  const number = (text: string) => Number(text.replaceAll(",", ""));
+  const all = number(/^([\d,]+) worlds from seed/m.exec(page)?.[1] ?? "");
+  return sim.MARK_NAMES.filter((mark) => {
+    const cells =
+      page
+        .split("\n")
+        .find((line) => line.startsWith(`| ${mark} `))
+        ?.split("|") ?? [];
+    return (number(cells[4] ?? "") / all) * worlds >= WORLDS_EXPECTED_MIN;
+  });
+}

@@ -9,6 +9,7 @@ import { sqliteCounters } from "sluice/sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { readWhole } from "../packages/sluice/src/global/counters-conformance.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
+import { byLength, figure } from "./rig/length.ts";
 import { MariadbServer } from "./rig/mariadb-server.ts";
 import { poll } from "./rig/poll.ts";
 import { PostgresServer } from "./rig/postgres-server.ts";
@@ -180,8 +181,8 @@ describe.each([
   { name: "sqlite", counters: (tablePrefix: string) => sqliteCounters({ path: `${folder}/many.db`, tablePrefix }) },
 ])("$name under many writers", ({ name, counters }) => {
   const WRITERS = 6;
-  /** A minute, as the promise says, where there is time for it. */
-  const forMs = !isDeep ? 2_000 : name === "mariadb" ? 60_000 : 15_000;
+  /** A minute, as the promise says, in the lab. */
+  const forMs = byLength({ short: 2_000, ci: 6_000, lab: name === "mariadb" ? 60_000 : 15_000 });
 
   test(`${WRITERS} that write the same cells beside a cleanup: nothing is given up or told as a failure, nothing is lost`, {
     timeout: forMs + 30_000,
@@ -224,7 +225,7 @@ describe.each([
     // Statements may have met: what counts is that none was given up, and that none is told as a failure.
     expect(health.map(({ failures }) => failures)).toEqual(stores.map(() => ({})));
     const retries = health.reduce((sum, one) => sum + one.retries, 0);
-    console.log(
+    figure(
       `${name}: ${rounds} rounds of ${WRITERS} writers, ${deleted} rows deleted, ${retries} statements sent again`,
     );
   });

@@ -4,6 +4,7 @@
  */
 import type { FaultKind, HistoryLine } from "sluice/sim";
 import { describe, expect, test } from "vitest";
+import { byLength, figure, LENGTH } from "./rig/length.ts";
 import { MariadbServer } from "./rig/mariadb-server.ts";
 import { poll } from "./rig/poll.ts";
 import { PostgresServer } from "./rig/postgres-server.ts";
@@ -11,12 +12,11 @@ import { RedisServer } from "./rig/redis-server.ts";
 import { TcpFaultProxy } from "./rig/tcp-fault-proxy.ts";
 import { check, type WorkerLoad, Workers } from "./rig/workers.ts";
 
-const isDeep = process.env["CI"] === "true";
 const REGIONS = 3;
 const PROCESSES = 2;
 /** Rounds are about a sixtieth of a window, as by default in the shortest that regions tell each other of. */
-const DURATION_MS = isDeep ? 60_000 : 5_000;
-const ROUND_MS = isDeep ? 1_000 : 100;
+const DURATION_MS = byLength({ short: 5_000, ci: 9_000, lab: 60_000 });
+const ROUND_MS = byLength({ short: 100, ci: 150, lab: 1_000 });
 /** Large enough that one request more is no percent. */
 const LIMIT = 1_200;
 const WINDOWS = 2;
@@ -81,8 +81,8 @@ function expectSound(history: readonly HistoryLine[], load: WorkerLoad): void {
   expect(checker.lowerBound.falseDenials).toBe(0);
 }
 
-// PostgreSQL differs in its statements only, which other suites run: its world is for CI=true.
-describe.concurrent.each(STORES.slice(0, isDeep ? STORES.length : 1))(
+// PostgreSQL differs in its statements only, which other suites run: its world is for CI=true and the lab.
+describe.concurrent.each(STORES.slice(0, LENGTH === "short" ? 1 : STORES.length))(
   "three regions of two processes on $name",
   (store) => {
     test("at three times the limit admit no more than 1.05 of it from the second window on, and deny nobody by mistake, whatever the network does", {
@@ -100,7 +100,7 @@ describe.concurrent.each(STORES.slice(0, isDeep ? STORES.length : 1))(
       const history = [...workers.history(), ...faults].sort((a, b) => a.atMs - b.atMs);
       const sums = admitted(history);
       const ratios = Array.from({ length: WINDOWS }, (_, i) => sums.get(first + i) ?? 0);
-      console.log(`admitted ÷ limit on ${store.name}: ${ratios.map((ratio) => ratio.toFixed(3)).join(" ")}`);
+      figure(`admitted ÷ limit on ${store.name}: ${ratios.map((ratio) => ratio.toFixed(3)).join(" ")}`);
       expectSound(history, load);
       for (const ratio of ratios) expect(ratio).toBeLessThanOrEqual(1.05);
       expect(Math.max(...ratios)).toBeGreaterThan(0.5);

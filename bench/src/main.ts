@@ -26,7 +26,7 @@ if (flags.isHelp) {
   const page = report(figures, flags, new Date());
   process.stdout.write(flags.isJson ? `${JSON.stringify(figures, null, 2)}\n` : page);
   if (flags.isWritten) {
-    // The last section is made by bench-endurance.
+    // The last section is made by the lab (endurance).
     const endurance = sectionOf(await readFile(PAGE, "utf8"), HEADING);
     await writeFile(PAGE, endurance === "" ? page : withSection(page, HEADING, endurance));
   }

@@ -1,5 +1,5 @@
 /**
- * The suites that hunt the mutants of one folder: those beside its source, the specs that speak of it, and as a last resort small
+ * The suites that are run against the mutants of one folder: those beside its source, the specs that speak of it, and as a last resort small
  * worlds of the simulator. None that needs a server, a second or a build.
  */
 const SPECS = {

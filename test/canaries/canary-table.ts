@@ -15,7 +15,7 @@ that alarms for nothing, because sound code fails.
 
 Seconds are the processor's, from the start of that process: what else the machine does changes nothing.
 
-Written by \`npm run canaries -- --write\`; again with the same worlds: \`SLUICE_CANARY_BASE=BASE npm run canaries\`.
+Written by \`npm run lab -- canaries\`; again with the same worlds: \`npm run lab -- canaries --fresh --seed SEED\`.
 `;
 
 export function writeTable(base: number, caught: readonly Caught[]): void {
@@ -24,7 +24,7 @@ export function writeTable(base: number, caught: readonly Caught[]): void {
       `| \`${name}\` | ${breaks} | ${noticedBy} | ${seeds} | ${seconds.toFixed(1)} |`,
   );
   const seconds = caught.reduce((sum, one) => sum + one.seconds, 0);
-  const summary = `${caught.length} canaries, all caught, from seed ${base}; ${seconds.toFixed(0)} s of hunting in all.`;
+  const summary = `${caught.length} canaries, all caught, from seed ${base}; ${seconds.toFixed(0)} s of search in all.`;
   const table = [
     "| canary | what is broken | noticed by | seeds | seconds |",
     "| --- | --- | --- | ---: | ---: |",

@@ -1,14 +1,17 @@
-/** `npm run bench-endurance`: half an hour of load with a fault every 30 s; with `--write` into docs/benchmarks.md. */
+/**
+ * Half an hour of load with a fault every 30 s; with `--write` into docs/benchmarks.md. The lab runs it: `npm run lab -- endurance`.
+ * Leaves a summary in the file that SLUICE_LAB_RESULT names.
+ */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { withSection } from "../page-section.ts";
 import { enduranceSection, HEADING, verdictsOf } from "./page.ts";
 import { endure } from "./run.ts";
 
-const USAGE = `npm run bench-endurance --workspace bench -- [flags]
+const USAGE = `node --import tsx bench/src/endurance/main.ts [flags], or: npm run lab -- endurance
 
   --minutes N   how long (default 30)
-  --rate N      requests a second (default 3000)
+  --rate N      requests per second (default 3000)
   --every N     seconds from one fault to the next (default 30)
   --json        figures instead of Markdown
   --write       the section also into docs/benchmarks.md
@@ -51,5 +54,14 @@ if (flags.help) {
   const section = enduranceSection(run, options);
   process.stdout.write(flags.json ? `${JSON.stringify(run, null, 2)}\n` : `${section}\n`);
   if (flags.write) await writeFile(PAGE, withSection(await readFile(PAGE, "utf8"), HEADING, section));
-  process.exitCode = verdictsOf(run).some(({ isMet }) => isMet === false) ? 1 : 0;
+  const missed = verdictsOf(run).flatMap(({ what, measured, isMet }) =>
+    isMet === false ? [`${what}: ${measured}`] : [],
+  );
+  const result = process.env["SLUICE_LAB_RESULT"];
+  if (result !== undefined) {
+    const { load, faults, falseDenials, excess } = run;
+    const [minutes, answered, p99Ms] = [load.elapsedMs / 60_000, load.answered, load.latencyMs.corrected.p99];
+    await writeFile(result, JSON.stringify({ minutes, answered, faults, falseDenials, excess, p99Ms, missed }));
+  }
+  process.exitCode = missed.length > 0 ? 1 : 0;
 }

@@ -72,7 +72,7 @@ export function enduranceSection(run: Endurance, { rate, everyMs }: EnduranceOpt
     HEADING,
     `${minutes} minutes at ${rate} requests a second, in an open loop, against one built \`sluice serve\` with a real Redis and MariaDB, and a fault
 every ${everyMs / 1_000} s: ${run.faults} in all, of ${FAULTS.length} kinds in turn. Server, stores and generator share ${cores.length} cores of ${cores[0]?.model ?? "an unknown processor"}; Node
-${process.versions.node}; load average ${(loadavg()[0] ?? 0).toFixed(1)} at the end. \`npm run bench-endurance --workspace bench -- --write\` makes this section, after \`npm run build\`.`,
+${process.versions.node}; load average ${(loadavg()[0] ?? 0).toFixed(1)} at the end. \`npm run lab -- endurance\` makes this section.`,
     `Six of ten requests are for 1,000 users far below their limits, three for 100 that ask more than theirs, one for somebody never seen
 before. A fault is charged with what was answered while it lasted and as long again; all else is calm. _Due_ is counted from when a
 request was due, _sent_ from when it was sent; the difference is waiting for a connection, and the generator's own delay (p99 ${run.load.generator.lateMs.p99.toFixed(1)} ms).`,

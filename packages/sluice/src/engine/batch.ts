@@ -160,7 +160,7 @@ function count(
     // A peek holds no slot: another item may have taken the one it looked at.
     const isGone = cost === 0 && table.find(one.h0, one.h1, one.h2, one.key.durationMs) !== slot;
     const basis = givenUp.has(slot) || isGone ? before[i]! : (layers?.basis({ ...one, slot }) ?? null);
-    layers?.decided(one, basis, slot, answer, isCounted, engine.tick);
+    layers?.decided(one, basis, isGone ? NONE : slot, answer, isCounted, engine.tick);
     if (isCounted) {
       table.accept(slot, sequence, cost, limit);
       layers?.accepted(slot, limit - effective, limit, one.key.durationMs);

@@ -137,6 +137,10 @@ describe("cell table", () => {
     expect(table.limitLow(slot)).toBe(20);
     table.accept(slot, seq(2), 1, 70);
     expect(table.limitLow(slot)).toBe(70);
+    table.lowerLimit(slot, 60);
+    table.accept(slot, seq(2), 1, 65);
+    expect(table.limitLow(slot), "a request that was denied counts too").toBe(60);
+    for (const limit of [0, 60, 61]) expect(() => table.lowerLimit(slot, limit)).toThrow(/not lower/);
   });
 
   const FIELDS = ["others", "foreign", "replayed", "published", "freshUntilMs"] as const;
@@ -246,6 +250,12 @@ describe("cell table", () => {
       key.limitLow = cell.own === 0 ? limit : Math.min(key.limitLow, limit);
       cell.own += cost;
     }),
+    (table, key, random) => {
+      const limit = random.below(5);
+      if (limit === 0 || limit >= key.limitLow) return;
+      table.lowerLimit(key.slot, limit);
+      key.limitLow = limit;
+    },
     (table, key, random) => {
       const at = Math.max(1, key.sequence + random.below(5) - 2);
       table.rotate(key.slot, seq(at));

@@ -10,7 +10,7 @@
  *  index   Int32Array, 2^k ≥ 1.5 × keys           slots     two records a key
  *  ┌──────────────────────────────────┐           ┌─ hot, 64 bytes: what every decision touches ─────────────────┐
  *  │ 0 = empty, else tag(8) slot+1(24)│ ────────▶ │ h0 h1 h2 duration │ sequence lastUse │ own own′ │ others others′│
- *  └──────────────────────────────────┘           │ lowest limit seen                                             │
+ *  └──────────────────────────────────┘           │ lowest limit requested with                                   │
  *   linear probing from h0, no tombstones         ├─ cold, 72 bytes: what the layers above touch ─────────────────┤
  *                                                 │ foreign foreign′ replayed replayed′ published published′      │
  *                                                 │ freshUntil freshUntil′ │ strictUntil                          │
@@ -283,7 +283,11 @@ export class CellTable {
     return monoMs < cold[c + FRESH_UNTIL]! && monoMs < cold[c + FRESH_UNTIL + 1]! && monoMs >= cold[c + STRICT_UNTIL]!;
   }
 
-  /** The lowest limit that allowed something in the key's last window: what its use and its publish floor are measured by. */
+  /**
+   * The lowest limit that the key was requested with since its last window's first cost: what its use and its publish floor are measured
+   * by. A bare engine knows only of requests that it allowed. Never 0: under a ban no count matters. Over-admission is judged by the
+   * highest limit instead (accepted-limits.ts).
+   */
   limitLow(slot: Slot): number {
     return this.#hot[slot * HOT + LIMIT_LOW]!;
   }
@@ -302,6 +306,12 @@ export class CellTable {
     // Stryker disable next-line EqualityOperator: the same limit again changes nothing; >= was killed
     if (isFirst || limit < hot[h + LIMIT_LOW]!) hot[h + LIMIT_LOW] = limit;
     hot[h + OWN] = hot[h + OWN]! + cost;
+  }
+
+  /** A request that added nothing came with a limit below `limitLow`. */
+  lowerLimit(slot: Slot, limit: number): void {
+    assert(limit > 0 && limit < this.limitLow(slot), "a limit that is not lower");
+    this.#hot[slot * HOT + LIMIT_LOW] = limit;
   }
 
   touch(slot: Slot, tick: number): void {

@@ -121,6 +121,8 @@ export class Engine {
       }
       table.accept(place, sequence, cost, limit);
       if (layers !== null) layers.accepted(place, limit - effective, limit, durationMs);
+    } else if (layers !== null) {
+      layers.requested(slot, limit);
     }
     this.tally.add(TALLY.allowed);
     return decision(true, limit, limit - effective, endMs, effective, "allowed", "local", false);

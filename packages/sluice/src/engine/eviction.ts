@@ -114,7 +114,10 @@ export function isExpired(table: CellTable, slot: Slot, nowMs: number): boolean 
   return nowMs >= cellExpiryMs(sequence, durationMs) || sequence > sequenceAt(nowMs, durationMs) + 1;
 }
 
-/** The part of its limit that a key has used: the sliding window's count over the lowest limit it was allowed with. */
+/**
+ * The part of its limit that a key has used: the sliding window's count over the lowest limit it was requested with. The lowest, not the
+ * highest that it was allowed with: under that one the count is nearest to denying, and losing it admits most.
+ */
 function useOf(table: CellTable, slot: Slot, nowMs: number): number {
   const durationMs = table.durationMs(slot);
   const sequence = sequenceAt(nowMs, durationMs);

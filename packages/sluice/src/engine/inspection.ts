@@ -42,7 +42,10 @@ export interface Inspection {
   readonly effective: number;
   /** How long each allow still needs a new read of the origin, because the key was denied; 0: it is not strict. */
   readonly strictForMs: number;
-  /** The limit that was asked about, or else the lowest that allowed something in the key's last window; else null. */
+  /**
+   * The limit of the request, or else the lowest that the key was requested with since its last window's first cost (without an origin
+   * or a global layer: the lowest that allowed something); else null.
+   */
   readonly limit: number | null;
   /** The largest cost that would be allowed now; null without a limit. */
   readonly remaining: number | null;

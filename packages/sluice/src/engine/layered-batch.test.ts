@@ -85,6 +85,14 @@ describe("a batch behind a gate", () => {
     ]);
   });
 
+  test("the limit of a peek is not taken for that of the item that has taken its slot", () => {
+    const { engine, ledger, decide, item, decideMany, slot } = gatedEngine({ cellsMax: 1 });
+    decide(4);
+    ledger.markReplayed(slot());
+    expect(decideMany([item("b", 2), { ...item("a", 0), limit: 5 }])).toMatchObject({ success: true });
+    expect(engine.table.limitLow(slot("b"))).toBe(10);
+  });
+
   test("without a place for its record an item is allowed and flagged, and enters nothing in the ledger", () => {
     const { ledger, heard, decide, item, decideMany, slot } = gatedEngine({ cellsMax: 1 });
     decide(4);

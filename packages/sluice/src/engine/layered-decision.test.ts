@@ -62,6 +62,39 @@ describe("a decision behind a gate", () => {
     },
   );
 
+  test.each([true, false])(
+    "a request that adds nothing makes its key due for publishing if its limit is lower than any before; settled: %s",
+    (isSettled) => {
+      const { engine, ledger, told, decide, slot } = gatedEngine();
+      told.isSettled = isSettled;
+      decide(5, 100);
+      const isDue = (): boolean => {
+        const { size } = ledger.unpublished;
+        ledger.markPublished(slot());
+        return size === 1;
+      };
+      expect([isDue(), engine.table.limitLow(slot())]).toEqual([true, 100]);
+      // Denied, then peeks that are allowed; each lower than those before.
+      for (const [cost, limit] of [
+        [96, 99],
+        [91, 90],
+        [0, 50],
+        [5, 4],
+      ] as const) {
+        decide(cost, limit);
+        expect([isDue(), engine.table.limitLow(slot())]).toEqual([true, limit]);
+        // The flood that follows costs a comparison.
+        decide(cost, limit);
+        expect(isDue()).toBe(false);
+      }
+      decide(1_000, 999);
+      decide(0, 999);
+      decide(1, 0);
+      decide(0, 0);
+      expect([isDue(), engine.table.limitLow(slot())]).toEqual([false, 4]);
+    },
+  );
+
   test("what must be read is read, though the answer will be degraded in any case", () => {
     const { layers, told, decide } = gatedEngine();
     layers.awaitOthers(MINUTE_MS);

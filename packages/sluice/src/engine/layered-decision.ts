@@ -141,8 +141,19 @@ export class LayeredDecision implements Layers {
   }
 
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void {
-    this.#parts.ledger.accepted(slot);
+    this.#parts.ledger.accepted(slot, limit);
     this.#parts.gate?.accepted(slot, left, limit, durationMs);
+  }
+
+  /**
+   * A count that was far below a limit may be most of a lower one, so it is due for publishing. This is on the path of every denial:
+   * a comparison, unless the limit is lower than any before. A limit of 0 is a ban, under which no count matters.
+   */
+  requested(slot: Slot, limit: number): void {
+    const { table } = this.#engine;
+    if (limit >= table.limitLow(slot) || limit === 0) return;
+    table.lowerLimit(slot, limit);
+    this.#parts.ledger.limitFell(slot);
   }
 
   released(slot: Slot, isOver: boolean): void {
@@ -158,6 +169,7 @@ export class LayeredDecision implements Layers {
     const { gate, onDenial, trace, ledger } = this.#parts;
     const { key, sequence, nowMs, previous, cost } = asked;
     const { durationMs } = key;
+    if (!isCounted && slot !== NONE) this.requested(slot, answer.limit);
     if (answer.reason === "limit" && slot !== NONE) {
       gate?.denied(slot, durationMs);
       onDenial?.(slot, sequence, durationMs, answer.limit);

@@ -47,6 +47,8 @@ export interface Layers {
   claimed(slot: Slot, key: Key): void;
   /** Cost was added to a slot; `left` is what its limit still has room for. */
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void;
+  /** A request with this limit added nothing to the slot: a peek that took the fast path. */
+  requested(slot: Slot, limit: number): void;
   /** A slot is about to be released. `isOver`: because its cells have expired. */
   released(slot: Slot, isOver: boolean): void;
   isPinned(slot: Slot): boolean;

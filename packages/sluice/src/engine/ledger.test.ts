@@ -200,12 +200,14 @@ describe("ledger", () => {
     const ledger = new Ledger(table, new SeededRandom(7), { replays, publishes });
     const slot = table.claim(1, 2, 3, MINUTE_MS as never, 7 as Sequence);
     ledger.claimed(slot, new LayeredEngine().key());
-    ledger.accepted(slot);
-    ledger.accepted(slot);
+    ledger.accepted(slot, 10);
+    ledger.accepted(slot, 10);
     expect([ledger.unreplayed.size, ledger.unpublished.size]).toEqual([Number(replays), Number(publishes)]);
     expect(ledger.isPinned(slot)).toBe(replays);
+    expect(ledger.limitHigh(slot, 7 as Sequence)).toBe(publishes ? 10 : Number.POSITIVE_INFINITY);
     ledger.released(slot, true);
     expect([ledger.unreplayed.size, ledger.unpublished.size, ledger.name(slot)]).toEqual([0, 0, undefined]);
+    expect(ledger.limitHigh(slot, 7 as Sequence)).toBe(Number.POSITIVE_INFINITY);
   });
 
   test("what the global store has of two windows in a row is kept apart, and forgotten when a pass begins", () => {

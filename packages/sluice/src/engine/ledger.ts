@@ -11,6 +11,7 @@
 import type { Sequence, Slot } from "../core/brands.ts";
 import type { Random } from "../core/clock.ts";
 import { detach } from "../core/part.ts";
+import { AcceptedLimits } from "./accepted-limits.ts";
 import type { CellTable } from "./cell-table.ts";
 import { encodeKey, type Key } from "./key.ts";
 import { cellExpiryMs } from "./sequence.ts";
@@ -64,6 +65,8 @@ export class Ledger {
    * marks: all of them are forgotten at once, in one stroke, however many slots there are.
    */
   readonly #confirmed: Uint8Array;
+  /** Null without a global layer: nothing else judges what was accepted. */
+  readonly #limits: AcceptedLimits | null;
   /** The marks of a slot whose cost nobody has been told of yet: one more changes nothing. */
   readonly #marksAll: number;
   readonly #names: (SlotName | undefined)[] = [];
@@ -77,6 +80,7 @@ export class Ledger {
     this.#publishes = layers.publishes;
     this.#marks = new Uint8Array(table.capacity);
     this.#confirmed = new Uint8Array(layers.publishes ? table.capacity : 0);
+    this.#limits = layers.publishes ? new AcceptedLimits(table.capacity) : null;
     this.unreplayed = new SlotSet(layers.replays ? table.capacity : 0);
     this.unpublished = new SlotSet(layers.publishes ? table.capacity : 0);
     this.#marksAll = (layers.replays ? UNREPLAYED : 0) | (layers.publishes ? UNPUBLISHED : 0);
@@ -124,6 +128,7 @@ export class Ledger {
     if (this.#publishes) this.unpublished.delete(slot);
     this.#marks[slot] = 0;
     this.#confirmed[slot] = 0;
+    this.#limits?.forget(slot);
     this.#names[slot] = undefined;
   }
 
@@ -138,8 +143,9 @@ export class Ledger {
     this.claimed(slot, key);
   }
 
-  /** Cost was added to the slot. */
-  accepted(slot: Slot): void {
+  /** Cost was added to the slot's current cell, under this limit. */
+  accepted(slot: Slot, limit: number): void {
+    this.#limits?.raise(slot, this.#table.sequence(slot), limit);
     if ((this.#marks[slot]! & this.#marksAll) === this.#marksAll) return;
     if (this.#replays) this.markUnreplayed(slot);
     this.regionalRose(slot);
@@ -162,6 +168,16 @@ export class Ledger {
     if (!this.#publishes || (marks & UNPUBLISHED) !== 0) return;
     this.#marks[slot] = marks | UNPUBLISHED;
     this.unpublished.add(slot);
+  }
+
+  /** The slot was requested with a lower limit than before: what its region has of it may now be worth publishing. */
+  limitFell(slot: Slot): void {
+    this.regionalRose(slot);
+  }
+
+  /** The highest limit under which this process accepted cost in a cell; Infinity if it accepted none, or without a global layer. */
+  limitHigh(slot: Slot, sequence: Sequence): number {
+    return this.#limits?.read(slot, sequence) ?? Number.POSITIVE_INFINITY;
   }
 
   markPublished(slot: Slot): void {

@@ -173,7 +173,8 @@ export class Import {
     table.raisePublished(slot, at, own);
     // In use elsewhere: what this region has of it is worth publishing now, however little.
     if (foreign > 0 || table.regional(slot, at) > regional) this.#ledger.regionalRose(slot);
-    if (at < table.sequence(slot)) this.overAdmissions.measure(slot, at, own + foreign, table.limitLow(slot));
+    if (at < table.sequence(slot))
+      this.overAdmissions.measure(slot, at, own + foreign, this.#ledger.limitHigh(slot, at));
     this.cells++;
     this.#options.trace?.({
       kind: "import",

@@ -2,8 +2,8 @@
  * The measure of our own promise: how much was accepted over the limits, worldwide.
  *
  * Once a window is over, its rows add up to what all regions accepted in it; what exceeds the limit was admitted too much. It is
- * told by namespace, as this process sees it: for keys that it was asked about, by the lowest limit that it knows. A total that
- * arrives late corrects what was told before.
+ * reported by namespace, as this process sees it: for cells in which it accepted cost, by the highest limit under which it did, so that a
+ * limit that changes in mid-window is not taken for an error. A total that arrives late corrects what was reported before.
  *
  * Bounded: what was measured last is remembered by slot, in memory of a fixed size, and the namespaces beyond the first thousand
  * are told together. A map would stand still for tens of milliseconds to grow when a window of a million cells is over.

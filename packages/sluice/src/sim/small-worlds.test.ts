@@ -1,6 +1,6 @@
 /**
  * Small worlds of fixed seeds: what a campaign does in minutes, in a second, so that every mutant of the layers can be let out
- * into them (`npm run mutation`).
+ * into them (`npm run lab -- mutation`).
  *
  * The seeds were chosen from 160 so that together they meet every mark, fault, traffic shape and mode of sim/, at the least
  * cost. Any others hold as well: the campaign runs fresh ones.

@@ -1,14 +1,9 @@
-/**
- * Mutation testing: `npm run mutation`, one folder of the library after the other, or only the folders or files that are
- * named (`origin engine/batch.ts`). What has not changed since the last run is not run again. `--write` renews
- * docs/mutation.md from the last run of every folder, `--report` without a run.
- */
-import { spawnSync } from "node:child_process";
+/** What the runs of Stryker found, and docs/mutation.md made of it. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { root, runInOrder } from "./steps.mjs";
+import { root, runInOrder } from "../steps.mjs";
 
-const FOLDERS = ["core", "engine", "origin", "global"];
+export const FOLDERS = ["core", "engine", "origin", "global"];
 /** Merging, estimating and encoding: nothing may survive there. */
 const CLEAN = [
   "engine/key.ts",
@@ -20,7 +15,6 @@ const CLEAN = [
   "global/import.ts",
 ];
 const SCORE_MIN = 85;
-const FLAGS = ["--write", "--report"];
 
 /**
  * @typedef {object} Mutant
@@ -98,12 +92,12 @@ function pageOf(lines) {
   return `# Mutation testing
 
 Stryker changes the source, one small change (a mutant) at a time, and the tests must fail. Mutated are the core, the engine and
-the two layers (\`packages/sluice/src/{core,engine,origin,global}\`), without drivers; they are hunted by the suites beside the
+the two layers (\`packages/sluice/src/{core,engine,origin,global}\`), without drivers; they are tested by the suites beside the
 source, the specs and a few small worlds of the simulator, in one process that switches from mutant to mutant
 ([runner.mjs](../scripts/mutation/runner.mjs)). A mutant that makes a test run for ever counts as killed; one that no test
 reaches, as survived.
 
-Written by \`npm run mutation -- --write\`. The aim: ${SCORE_MIN} of 100 over all, and no survivor in merging, estimating and
+Written by \`npm run lab -- mutation\`. The aim: ${SCORE_MIN} of 100 over all, and no survivor in merging, estimating and
 encoding (${CLEAN.map((file) => `\`${file}\``).join(", ")}) but those proven to change nothing.
 
 | file | killed | survived | score |
@@ -123,37 +117,31 @@ ${equivalents.join("\n")}
 `;
 }
 
-/** @type {Map<string, string[]>} By folder, the files of it that are named; none of them means all. */
-const named = new Map();
-for (const name of process.argv.slice(2).filter((argument) => !FLAGS.includes(argument))) {
-  const [folder = "", file] = name.split("/");
-  const files = FOLDERS.includes(folder) ? readdirSync(join(root, "packages/sluice/src", folder)) : [];
-  if (files.length === 0 || (file !== undefined && !files.includes(file))) {
-    const folders = FOLDERS.join(", ");
-    console.error(
-      `must be ${FLAGS.join(", ")}, a folder (${folders}) or a file of one, such as engine/batch.ts; got ${name}`,
-    );
-    process.exit(2);
-  }
-  named.set(folder, [...(named.get(folder) ?? []), ...(file === undefined ? [] : [`packages/sluice/src/${name}`])]);
-}
-if (!process.argv.includes("--report")) {
-  for (const [folder, files] of named.size === 0 ? FOLDERS.map((one) => /** @type {const} */ ([one, []])) : named) {
-    // One run against the reference model, always the same.
-    const env = { ...process.env, SLUICE_MUTANTS: folder, SLUICE_SEED: "7" };
-    const mutate = files.length === 0 ? [] : ["--mutate", files.join(",")];
-    const args = ["node_modules/@stryker-mutator/core/bin/stryker.js", "run", ...mutate];
-    const { status } = spawnSync(process.execPath, args, { cwd: root, env, stdio: "inherit" });
-    if (status !== 0) process.exit(status ?? 1);
-  }
+/** The names that `--only` may have: folders, and files such as `engine/batch.ts`. */
+export function mutable() {
+  const files = FOLDERS.flatMap((folder) =>
+    readdirSync(join(root, "packages/sluice/src", folder))
+      .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+      .map((name) => `${folder}/${name}`),
+  );
+  return [...FOLDERS, ...files];
 }
 
-const lines = readLines();
-if (process.argv.includes("--write")) {
-  writeFileSync(join(root, "docs/mutation.md"), pageOf(lines));
+/** From the last run of every folder. */
+export async function writePage() {
+  writeFileSync(join(root, "docs/mutation.md"), pageOf(readLines()));
   await runInOrder([{ name: "format", command: "biome format --write docs/mutation.md" }]);
 }
-const score = scoreOf(totalOf(lines));
-const unclean = lines.filter(({ file, survived }) => CLEAN.includes(file) && survived > 0).map(({ file }) => file);
-console.log(`mutation score ${score.toFixed(1)}${unclean.length > 0 ? `; survivors in ${unclean.join(", ")}` : ""}`);
-process.exitCode = score >= SCORE_MIN && unclean.length === 0 ? 0 : 1;
+
+/** What the last runs come to, and what is wrong with it. */
+export function summarize() {
+  const lines = readLines();
+  const { killed, survived } = totalOf(lines);
+  const score = scoreOf({ killed, survived });
+  const unclean = lines.filter(({ file, survived: left }) => CLEAN.includes(file) && left > 0).map(({ file }) => file);
+  const problems = [
+    ...(score < SCORE_MIN ? [`the score is ${score.toFixed(1)}, and must be at least ${SCORE_MIN}`] : []),
+    ...(unclean.length > 0 ? [`survivors in ${unclean.join(", ")}`] : []),
+  ];
+  return { mutants: killed + survived, survived, score, problems };
+}

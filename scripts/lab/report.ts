@@ -1,0 +1,56 @@
+/** docs/lab.md: one row per part. A part that was not run keeps its older row. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+
+export interface Row {
+  readonly part: string;
+  readonly date: string;
+  readonly commit: string;
+  readonly length: string;
+  readonly figures: string;
+  readonly verdict: string;
+}
+
+const COLUMNS = ["part", "date", "commit", "length", "figures", "verdict"] as const;
+
+const HEAD = `# Long runs
+
+Some runs need hours: campaigns of simulated worlds, endurance under load, real servers that are killed and frozen, attacks, mutation
+testing. CI runs a form of at most a minute of each; \`npm run lab\` runs them at full length and writes this page. Each row says
+when a part was last run, on which commit, for how long, and what it found. [CONTRIBUTING.md](../CONTRIBUTING.md) describes the command.
+`;
+
+/** Replaces the rows of these parts, and keeps the others. */
+export function writeRows(page: string, rows: readonly Row[], order: readonly string[]): void {
+  const kept = (existsSync(page) ? rowsOf(readFileSync(page, "utf8")) : []).filter(
+    ({ part }) => !rows.some((row) => row.part === part),
+  );
+  const rank = ({ part }: Row) => (order.includes(part) ? order.indexOf(part) : order.length);
+  writeFileSync(page, pageOf([...kept, ...rows].sort((a, b) => rank(a) - rank(b))));
+}
+
+export function rowsOf(page: string): Row[] {
+  return page
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .map((line) =>
+      line
+        .slice(2, -2)
+        .split(/ +\| +/)
+        .map((cell) => cell.trim()),
+    )
+    .filter(([first, ...rest]) => first !== "part" && !first!.startsWith("--") && rest.length === COLUMNS.length - 1)
+    .map((cells) => Object.fromEntries(COLUMNS.map((column, i) => [column, cells[i]!])) as unknown as Row);
+}
+
+function pageOf(rows: readonly Row[]): string {
+  const cells = [COLUMNS, ...rows.map((row) => COLUMNS.map((column) => escaped(row[column])))];
+  const widths = COLUMNS.map((_, i) => Math.max(...cells.map((row) => row[i]!.length)));
+  const line = (row: readonly string[]) => `| ${row.map((cell, i) => cell.padEnd(widths[i]!)).join(" | ")} |`;
+  const [head, ...body] = cells;
+  return [HEAD, line(head!), line(widths.map((width) => "-".repeat(width))), ...body.map(line), ""].join("\n");
+}
+
+/** No cell may end a cell or a row. */
+function escaped(text: string): string {
+  return text.replaceAll("|", "/").replaceAll(/\s+/g, " ").trim();
+}
