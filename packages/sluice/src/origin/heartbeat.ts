@@ -11,7 +11,10 @@
  */
 import type { OriginCount, Raise } from "./origin.ts";
 
-/** Fifteen beats are three quarters of a second of flushes: longer than repeated messages are under way together. */
+/**
+ * Fifteen beats are three quarters of a second of regular flushes, and a third of a second where keys of short windows go ahead of
+ * them: longer than repeated messages are under way together.
+ */
 const COMPONENTS = 16;
 
 /** The cell outlives pauses of this length; after a longer one, everything is replayed once for nothing. */

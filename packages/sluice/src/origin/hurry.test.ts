@@ -78,6 +78,21 @@ describe("a cell near its limit", () => {
     expect(origin.cellsRaised().map(({ total }) => total)).toEqual([NEAR, NEAR + 1]);
   });
 
+  test("a flush that is due while they are under way follows their answer, not an interval later", async () => {
+    const { ask, time, origin } = await warm();
+    await ask({ limit: LIMIT, identifier: "calm" });
+    await time.advance(FLUSH_MS - 6);
+    await ask({ limit: LIMIT, cost: NEAR - 1 });
+    origin.trouble("stalled", "raises");
+    await time.advance(AHEAD_MS);
+    origin.raises.length = 0;
+    await time.advance(FLUSH_MS / 2);
+    expect(origin.raises, "the regular flush is due, and waits").toEqual([]);
+    origin.heal();
+    await time.settle();
+    expect(origin.cellsRaised().map(({ key }) => key)).toEqual([keyText("calm")]);
+  });
+
   test("the others hear of it with their own next hurry, before any flush", async () => {
     const { world, ask, time } = await warm();
     const other = world.start();

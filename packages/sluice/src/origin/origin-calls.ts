@@ -29,6 +29,8 @@ export class OriginCalls {
   readonly breaker: Breaker = new Breaker();
   readonly tally: OriginTally = { reads: 0, raises: 0, failed: 0, late: 0, junk: 0, unknown: 0 };
   readonly latency: { readonly read: Latency; readonly raise: Latency } = { read: new Latency(), raise: new Latency() };
+  /** How long the last call took that was answered. */
+  roundTripMs = 0;
   readonly #origin: Origin;
   readonly #clock: Clock;
   readonly #timers: Timers;
@@ -91,7 +93,9 @@ export class OriginCalls {
     const beganMs = this.#clock.monoMs();
     if (!this.breaker.admit(beganMs)) return null;
     const outcome = await withDeadline(start, deadlineMs, this.#timers, this.#pending);
-    latency.add(this.#clock.monoMs() - beganMs);
+    const tookMs = this.#clock.monoMs() - beganMs;
+    latency.add(tookMs);
+    if (outcome.kind === "done") this.roundTripMs = tookMs;
     return this.#judge(outcome, count, beganMs + deadlineMs);
   }
 

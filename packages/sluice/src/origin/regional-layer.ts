@@ -19,6 +19,7 @@ import { freshnessMs } from "./freshness.ts";
 import type { Origin } from "./origin.ts";
 import { OriginCalls } from "./origin-calls.ts";
 import { failure, type ReadWish, Refresh } from "./refresh.ts";
+import { Renewal } from "./renewal.ts";
 import { Replay } from "./replay.ts";
 
 export interface RegionalOptions {
@@ -54,6 +55,10 @@ export class RegionalLayer implements Gate {
   #handle: unknown = undefined;
   #hurryHandle: unknown = undefined;
   #isHurrying = false;
+  readonly #renewal: Renewal;
+  /** Whether the flush under way carries only cells that go ahead of the regular one, which has become due since. */
+  #isAhead = false;
+  #isOverdue = false;
   #isRunning = false;
 
   constructor(engine: Engine, ledger: Ledger, origin: Origin, options: RegionalOptions) {
@@ -65,6 +70,8 @@ export class RegionalLayer implements Gate {
     this.merge = new CellMerge(engine, ledger);
     const budget = { flushMs, commandsPerSecond, trace };
     this.replay = new Replay(engine.table, ledger, this.calls, this.merge, clock, budget);
+    const flushAhead = () => this.#flushAhead();
+    this.#renewal = new Renewal(engine, this.replay, { flushMs, commandsPerSecond, clock, timers, flushAhead });
     this.refresh = new Refresh(this.calls, this.merge, clock, readTimeoutMs, trace);
   }
 
@@ -89,6 +96,7 @@ export class RegionalLayer implements Gate {
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void {
     const withinMs = this.#hurryWithinMs;
     if (left * Math.max(durationMs, 2 * withinMs) < limit * withinMs) this.#hurry(slot);
+    this.#renewal.accepted(slot, durationMs);
   }
 
   denied(slot: Slot, durationMs: DurationMs): void {
@@ -133,6 +141,7 @@ export class RegionalLayer implements Gate {
     this.#options.timers.clear(this.#handle);
     if (this.#isHurrying) this.#options.timers.clear(this.#hurryHandle);
     this.#isHurrying = false;
+    this.#renewal.stop();
   }
 
   /** Stops, replays what is left, and says what could not be: cost accepted but not confirmed. */
@@ -152,10 +161,35 @@ export class RegionalLayer implements Gate {
   }
 
   #arm(): void {
-    this.#handle = this.#options.timers.set(() => {
-      void this.replay.flushOnce();
+    const { timers, flushMs } = this.#options;
+    this.#renewal.expectFlush(flushMs);
+    this.#handle = timers.set(() => {
       this.#arm();
-    }, this.#options.flushMs);
+      this.#flush();
+    }, flushMs);
+  }
+
+  /** A flush that is due while others go ahead of it begins when they have been answered, not an interval later. */
+  #flush(): void {
+    this.#isOverdue = this.#isAhead;
+    if (this.replay.isFlushing) return;
+    this.#renewal.clear();
+    void this.replay.flushOnce().then(() => this.#flushed());
+  }
+
+  #flushAhead(): void {
+    if (this.replay.isFlushing) return;
+    this.#isAhead = true;
+    void this.replay.flushHurriedOnce().then(() => {
+      this.#isAhead = false;
+      this.#flushed();
+    });
+  }
+
+  #flushed(): void {
+    if (!this.#isRunning) return;
+    if (this.#isOverdue) this.#flush();
+    else this.#renewal.look();
   }
 
   /** The slot goes ahead of the next flush, with all that hurry by then. */
@@ -165,7 +199,7 @@ export class RegionalLayer implements Gate {
     this.#isHurrying = true;
     this.#hurryHandle = this.#options.timers.set(() => {
       this.#isHurrying = false;
-      void this.replay.flushHurriedOnce();
+      this.#flushAhead();
     }, this.#options.flushMs / HURRY_PARTS);
   }
 

@@ -3,7 +3,7 @@
  *
  * The backlog is a set of slots, never a queue of requests: nothing is dropped, and ten thousand requests to one cell cost
  * one entry. A total is sent again until it is confirmed; sending it twice changes nothing. Cells nearest their limit go
- * first, and those that hurry (regional-layer.ts says which) need not wait for the next flush: they go ahead of it, within
+ * first, and those that hurry (regional-layer.ts and renewal.ts say which) need not wait for the next flush: they go ahead of it, within
  * its budget. Each flush also keeps the previous cell of a busy key fresh, so that no request must wait for it, and carries the
  * heartbeat.
  */
@@ -16,7 +16,7 @@ import type { Ledger, Orphan, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs } from "../engine/sequence.ts";
 import type { CellMerge } from "./cell-merge.ts";
 import { CommandBudget } from "./command-budget.ts";
-import { freshnessMs } from "./freshness.ts";
+import { ANSWER_PART, freshnessMs } from "./freshness.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { OriginCount, Raise } from "./origin.ts";
 import type { OriginCalls } from "./origin-calls.ts";
@@ -51,7 +51,7 @@ export class Replay {
   readonly #heartbeat: Heartbeat;
   readonly #order: ReplayOrder;
   isFlushing = false;
-  /** Slots so near their limit that what they count must be known to the others at once. */
+  /** Slots that go ahead of the next flush: they are near their limit, or their freshness is about to end. */
   readonly hurried: Set<Slot> = new Set();
   /** Shared by flushes and hurried flushes. */
   readonly #budget: CommandBudget;
@@ -273,9 +273,14 @@ export class Replay {
     return entries;
   }
 
-  /** A previous cell that will be stale before half its freshness has passed again. */
+  /** A previous cell that has used half of its freshness, or that the flush after this one would renew too late. */
   #isAging(freshUntilMs: number, durationMs: number): boolean {
-    return freshUntilMs - this.#clock.monoMs() < freshnessMs(durationMs) / 2;
+    const freshMs = freshnessMs(durationMs);
+    const { flushMs } = this.#options;
+    // A flush that is still under way when the next one is due takes its place.
+    const intervalMs = flushMs * Math.max(1, Math.ceil(this.#calls.roundTripMs / flushMs));
+    const nextMs = Math.min(intervalMs, freshMs / 2);
+    return freshUntilMs - this.#clock.monoMs() < Math.max(freshMs / 2, nextMs + ANSWER_PART * freshMs);
   }
 
   #tell(raise: Raise, beganMs: number, answer: OriginCount | null): void {
