@@ -135,8 +135,8 @@ export const BLIND_CANARIES: readonly BlindCanary[] = [
     patches: [
       {
         file: "sim/checker/settlement.ts",
-        find: "return left <= lost ? undefined",
-        replace: "return left >= lost ? undefined",
+        find: "truth.unstored(process, latestMs);\n    return left <= lost",
+        replace: "truth.unstored(process, latestMs);\n    return left >= lost",
       },
     ],
     beside: "closed-without-replay",
