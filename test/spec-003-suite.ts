@@ -263,6 +263,7 @@ export function spec003({
 
     test("simultaneous traffic in two regions passes briefly, until each has imported the other's", async () => {
       const { time, a, us } = setUp();
+      for (const { limiter } of [a, us]) expect(await limiter.ready()).toBe(true);
       expect(await a.ask({ cost: 8 })).toMatchObject({ success: true, degraded: false });
       expect(await us.ask({ cost: 8 })).toMatchObject({ success: true, degraded: false });
       await time.advance(ROUND_MS);

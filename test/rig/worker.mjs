@@ -79,7 +79,7 @@ const limiter = new Limiter({
 let isOn = true;
 let asked = 0;
 let errors = 0;
-const beganMs = performance.now();
+let beganMs = 0;
 
 /** As many requests as are due by now, without waiting for their answers: callers do not wait for each other. */
 function ask() {
@@ -135,5 +135,8 @@ function gauges() {
 process.once("SIGTERM", () => void stop());
 
 if (origin.health?.().isConnected === false) await new Promise((resolve) => origin.listen?.(resolve));
+// Else its first allows would be degraded, as the checker says of a process that has imported.
+await limiter.ready();
+beganMs = performance.now();
 ask();
 console.log(`ready ${name} ${process.pid}`);

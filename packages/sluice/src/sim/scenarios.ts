@@ -57,6 +57,7 @@ function worldOf({ regions, processes, durationMs, limit, asked, windows }: Shap
     faultEveryMs: durationMs,
     skewMaxMs: 0,
     script: "none",
+    features: [],
   };
 }
 
