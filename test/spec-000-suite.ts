@@ -312,6 +312,46 @@ export function spec000({
       expect(eu.limiter.stats().global!.denials).toMatchObject({ emitted: 0, dropped: 40 });
     });
 
+    test("the ages of mode denials are those of the channel: they do not grow while it works", async () => {
+      // Seen: publishAgeMs and importAgeMs grew for ever, and every key that was ever accepted counted as unpublished.
+      const { eu, counters, time } = setUp();
+      await exhaust(eu);
+      await time.advance(5 * MINUTE_MS);
+      const read = () => eu.limiter.stats().global!;
+      expect(read()).toMatchObject({ mode: "denials", importEveryMs: 10_000, unpublished: 0, isImported: true });
+      expect(read().importAgeMs).toBeLessThanOrEqual(11_000);
+      expect(read().publishAgeMs).toBeLessThanOrEqual(1_100);
+      expect(read().denials).toMatchObject({
+        emitted: 1,
+        waiting: 0,
+        writesFailed: 0,
+        readsFailed: 0,
+        breaker: "closed",
+      });
+      expect(read().denials.readAgeMs).toBe(read().importAgeMs);
+      expect(read().denials.writeAgeMs).toBeGreaterThan(4 * MINUTE_MS);
+      counters.trouble("failing");
+      await exhaust(eu, { identifier: "b" });
+      expect(read()).toMatchObject({ unpublished: 1, denials: { waiting: 1 } });
+      await time.advance(MINUTE_MS);
+      expect(read().importAgeMs).toBeGreaterThanOrEqual(MINUTE_MS);
+      expect(read().denials).toMatchObject({ dropped: 1, writesFailed: 1 });
+      expect(read().denials.readsFailed).toBeGreaterThanOrEqual(5);
+    });
+
+    test("in mode counters the channel has no ages, in mode both its own beside those of the counts", async () => {
+      for (const [globalMode, hasAge] of [
+        ["counters", false],
+        ["both", true],
+      ] as const) {
+        const { eu, time } = setUp({ globalMode });
+        await time.advance(MINUTE_MS);
+        const { denials, importAgeMs, importEveryMs } = eu.limiter.stats().global!;
+        expect([denials.readAgeMs !== null, denials.writeAgeMs, importEveryMs]).toEqual([hasAge, null, 1_000]);
+        expect(importAgeMs).toBeLessThanOrEqual(1_100);
+      }
+    });
+
     test("read errors are counted, and the reading continues", async () => {
       const { us, counters, time, row } = setUp();
       counters.trouble("failing");

@@ -33,7 +33,7 @@ export {
 export type { LimiterOptions } from "./limiter/options.ts";
 export type { InspectRequest, KeyRequest, LimitRequest } from "./limiter/request.ts";
 export type { CloseReport } from "./limiter/stack.ts";
-export type { GlobalStats, OriginStats, Stats } from "./limiter/stats.ts";
+export type { DenialStats, GlobalStats, OriginStats, Stats } from "./limiter/stats.ts";
 export type {
   CellName,
   ConnectionEvent,

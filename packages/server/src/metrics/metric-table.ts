@@ -4,7 +4,7 @@
  * A metric takes its samples from one process's reading; those of several processes are added up, or the largest stands, as its
  * `fold` says. No label is an identifier, and namespaces have a cap: fewer than 2,000 series, whatever callers do.
  */
-import type { GlobalStats, OriginStats } from "sluice";
+import type { DenialStats, GlobalStats, OriginStats } from "sluice";
 import type { Labels, Sample } from "./exposition.ts";
 import type { Reading } from "./reading.ts";
 import { BUCKETS_S } from "./tally.ts";
@@ -43,6 +43,16 @@ const global =
   (read: (stats: GlobalStats) => number): Read =>
   ({ stats }) =>
     stats.global === null ? undefined : read(stats.global);
+
+/** A reading of the denial channel; `none` in a set-up or a mode without it. */
+const denials =
+  <T, N>(read: (stats: DenialStats) => T, none: N) =>
+  ({ stats }: Reading): T | N =>
+    stats.global === null || stats.global.mode === "counters" ? none : read(stats.global.denials);
+
+function breakerStates(now: DenialStats["breaker"]): Readonly<Record<string, number>> {
+  return Object.fromEntries(["closed", "open", "probing"].map((state) => [state, Number(now === state)]));
+}
 
 /** A metric with one label and a number for each of its values. */
 function labelled(
@@ -167,12 +177,7 @@ export const METRICS: readonly Metric[] = [
     "sluice_origin_breaker",
     "1 for the state that the breaker around the origin is in.",
     "state",
-    ({ stats }) =>
-      stats.origin === null
-        ? {}
-        : Object.fromEntries(
-            ["closed", "open", "probing"].map((state) => [state, Number(stats.origin?.breaker === state)]),
-          ),
+    ({ stats }) => (stats.origin === null ? {} : breakerStates(stats.origin.breaker)),
   ),
   counter(
     "sluice_origin_breaker_opened_total",
@@ -275,13 +280,13 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_global_publish_age_seconds",
-    "How old what the other regions can know of this one is.",
+    "Seconds since this region last published its counts. In mode denials, since all its denials were written.",
     global(({ publishAgeMs }) => seconds(publishAgeMs)),
     "max",
   ),
   gauge(
     "sluice_global_import_age_seconds",
-    "How old what is known of the other regions is.",
+    "Seconds since the other regions' counts were last imported. In mode denials, since their denials were read.",
     global(({ importAgeMs }) => seconds(importAgeMs)),
     "max",
   ),
@@ -305,7 +310,47 @@ export const METRICS: readonly Metric[] = [
     "sluice_denials_total",
     "The denial channel: rows emitted, rows dropped, cells inflated by another region's denial.",
     "event",
-    ({ stats }) => (stats.global === null ? {} : { ...stats.global.denials }),
+    ({ stats }) => {
+      if (stats.global === null) return {};
+      const { emitted, dropped, inflated } = stats.global.denials;
+      return { emitted, dropped, inflated };
+    },
+  ),
+  gauge(
+    "sluice_denials_write_age_seconds",
+    "Seconds since the denial channel last wrote rows. Absent if it has not.",
+    denials(({ writeAgeMs }) => (writeAgeMs === null ? undefined : seconds(writeAgeMs)), undefined),
+    "max",
+  ),
+  gauge(
+    "sluice_denials_read_age_seconds",
+    "Seconds since the denial channel last read the other regions' rows.",
+    denials(({ readAgeMs }) => (readAgeMs === null ? undefined : seconds(readAgeMs)), undefined),
+    "max",
+  ),
+  gauge(
+    "sluice_denials_waiting_rows",
+    "Rows of the denial channel that wait to be written.",
+    denials(({ waiting }) => waiting, undefined),
+  ),
+  labelled(
+    "counter",
+    "sluice_denials_errors_total",
+    "Writes and reads of the denial channel that failed.",
+    "operation",
+    denials(({ writesFailed, readsFailed }) => ({ write: writesFailed, read: readsFailed }), {}),
+  ),
+  labelled(
+    "gauge",
+    "sluice_denials_breaker",
+    "1 for the state that the breaker around the denial channel's writes is in.",
+    "state",
+    denials(({ breaker }) => breakerStates(breaker), {}),
+  ),
+  counter(
+    "sluice_denials_breaker_opened_total",
+    "Times the breaker around the denial channel's writes opened.",
+    denials(({ breakerOpened }) => breakerOpened, undefined),
   ),
   {
     ...labelled("counter", "sluice_over_admission_excess_total", "", "namespace", () => ({})),

@@ -21,10 +21,29 @@ const SECTIONS: readonly (readonly [string, RegExp])[] = [
   ["The process", /^(sluice_(admin|event_loop|processes)|process|nodejs)/],
 ];
 
-const TAIL = `## What to watch
+/** What specification 000 calls a thing, and what it is here. */
+const NAMES: readonly (readonly string[])[] = [
+  ["the specification calls it", "here"],
+  ["breaker `ratelimitOrigin`", "`sluice_origin_breaker`, `sluice_origin_breaker_opened_total`"],
+  ["breaker `ratelimit_blocklist_writes`", "`sluice_denials_breaker`, `sluice_denials_breaker_opened_total`"],
+  ["table `ratelimit_blocklist`", "table `sluice_denials`"],
+  ["rows written, batches dropped", "`sluice_denials_total` with `event` `emitted` and `dropped`, in rows"],
+  ["counters inflated by the sync", "`sluice_denials_total` with `event` `inflated`"],
+  ["errors of the sync", "`sluice_denials_errors_total` with `operation` `read`"],
+];
+
+const TAIL = `## Names of the specification
+
+${tableOf(NAMES)}
+
+In the library they are \`stats().origin.breaker\` and \`stats().global.denials.breaker\`; \`onEvent\` reports both as events of the kind
+\`breaker\`, with the layers \`origin\` and \`denials\`.
+
+## What to watch
 
 - **Denials**: \`rate(sluice_decisions_total{outcome="denied"}[5m])\` by \`reason\`; by namespace \`sluice_namespace_decisions_total\`.
-- **Is it converging?** \`sluice_origin_oldest_dirty_seconds\` below a second, \`sluice_global_import_age_seconds\` below ten.
+- **Is it converging?** \`sluice_origin_oldest_dirty_seconds\` below a second, \`sluice_global_import_age_seconds\` below ten. In mode
+  \`denials\` the latter is the age of the channel's last read, below twelve; in mode \`both\` see \`sluice_denials_read_age_seconds\` too.
 - **Is it deciding with less than it should?** \`rate(sluice_decisions_degraded_total[5m])\` is 0 while Redis answers.
 - **How far over a limit did we go?** \`sluice_over_admission_excess_total / sluice_over_admission_limits_total\`: the measured error of
   windows that are over, beside the bound of [guarantees.md](guarantees.md).
@@ -47,14 +66,14 @@ function rowOf({ name, type, labels, help }: Metric): string[] {
 
 /** Its columns are aligned, as the formatter wants them. */
 function tableOf(rows: readonly (readonly string[])[]): string {
-  const widths = COLUMNS.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const [head = [], ...body] = rows;
+  const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   const line = (row: readonly string[], fill: string) =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column]!, fill)).join(" | ")} |`;
-  const [head = [], ...body] = rows;
   return [
     line(head, " "),
     line(
-      COLUMNS.map(() => ""),
+      head.map(() => ""),
       "-",
     ),
     ...body.map((row) => line(row, " ")),

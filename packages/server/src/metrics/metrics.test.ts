@@ -24,7 +24,8 @@ afterEach(async () => {
 });
 
 async function reading(tally: Tally): Promise<Reading> {
-  const limiter = new Limiter({ region: "eu", origin: memoryOrigin(), global: memoryCounters() });
+  const layers = { origin: memoryOrigin(), global: memoryCounters(), globalMode: "both" } as const;
+  const limiter = new Limiter({ region: "eu", ...layers });
   const gauge = new Gauge({ region: "eu", limiter, directory, tally, connections: async () => 3 });
   open.push(limiter, gauge);
   await limiter.limit({ namespace: "rlns_1", identifier: "somebody", limit: 1, duration: "1m" });
@@ -61,8 +62,8 @@ describe("metrics", () => {
     tally.answered("ratelimit.limit", 200, 0.3);
     const text = metricsText([await reading(tally)], { version: "1.2.3", region: "eu" });
     const told = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
-    // Drivers and windows that are over: a memory store has none.
-    const absent = /commands|statements|quarantined|over_admission/;
+    // Drivers and windows that are over: a memory store has none. Nothing was denied, so nothing was written.
+    const absent = /commands|statements|quarantined|over_admission|denials_write_age/;
     expect(METRICS.filter(({ name }) => !told.has(name)).every(({ name }) => absent.test(name))).toBe(true);
     for (const line of seriesOf(text).keys()) expect(line).toMatch(/[{,]region="eu"/);
     expect(text).toContain('sluice_http_request_duration_seconds_bucket{le="0.0005",region="eu"} 1');

@@ -40,3 +40,22 @@ test("a server waits for its first import, and says so; if that takes too long i
   expect(readiness(false)).toMatchObject({ ready: true, layers: { global: { status: "ok" } } });
   await limiter.close();
 });
+
+test.each([
+  ["counters", 1_000, 10_001, "away"],
+  ["counters", 30_000, 60_000, "ok"],
+  ["denials", 10_000, 20_000, "ok"],
+  ["denials", 10_000, 30_001, "away"],
+] as const)(
+  "in mode %s, with an import every %i ms, the last one %i ms ago is %s",
+  async (mode, importEveryMs, importAgeMs, status) => {
+    const limiter = new Limiter({ region: "eu", global: memoryCounters() });
+    const directory = { isLoaded: true, hasKeys: true, ageMs: 10 } as Directory;
+    await limiter.ready();
+    const stats = limiter.stats();
+    const global = { ...stats.global!, mode, importEveryMs, importAgeMs };
+    const { layers } = readinessOf({ ...stats, global }, directory, { isJoining: false, isStopping: false });
+    expect(layers.global.status).toBe(status);
+    await limiter.close();
+  },
+);

@@ -32,6 +32,8 @@ export interface Readiness {
 const ADMIN_STALE_MS = 5_000;
 /** Imports come once a second. */
 const IMPORT_STALE_MS = 10_000;
+/** A server that imports rarely, or reads denials every 10 s, is away only after so many intervals. */
+const IMPORTS_MISSED = 3;
 
 export interface Phase {
   /** The first import is not done, and the server still waits for it. */
@@ -61,7 +63,7 @@ function regionOf({ origin }: Stats): LayerState {
 
 function globalOf({ global }: Stats, isJoining: boolean): LayerState {
   if (global === null) return { status: "absent", reason: "no SQL: this region counts alone" };
-  const { store, importAgeMs } = global;
+  const { store, importAgeMs, importEveryMs } = global;
   if (!global.isImported) {
     const why = failureOf(store?.lastFailure);
     if (isJoining) return { status: "degraded", reason: `waiting for the first import, at most 5 s (${why})` };
@@ -70,7 +72,7 @@ function globalOf({ global }: Stats, isJoining: boolean): LayerState {
       reason: `no import since the start ${seconds(importAgeMs)} ago (${why}): limits regionally`,
     };
   }
-  if (importAgeMs > IMPORT_STALE_MS) {
+  if (importAgeMs > Math.max(IMPORT_STALE_MS, IMPORTS_MISSED * importEveryMs)) {
     const why = failureOf(store?.lastFailure);
     return { status: "away", reason: `nothing heard of other regions for ${seconds(importAgeMs)} (${why})` };
   }

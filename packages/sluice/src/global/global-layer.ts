@@ -131,6 +131,32 @@ export class GlobalLayer {
     return { part: this.floor, regionsLive: this.import.regionsLive };
   }
 
+  get mode(): GlobalMode {
+    return this.#options.mode;
+  }
+
+  /** Since the other regions last got to know all that they should of this one; before the first time, since the start. */
+  get publishAgeMs(): number {
+    return this.mode === "denials" ? this.denials.upToDateAgeMs : this.publish.ageMs;
+  }
+
+  /** Since the other regions' rows were last read; before the first time, since the start. */
+  get importAgeMs(): number {
+    return this.mode === "denials" ? this.denials.readAgeMs : this.import.ageMs;
+  }
+
+  /** How often they are read. */
+  get importEveryMs(): number {
+    return this.mode === "denials" ? DENIALS_IMPORT_MS : this.#options.importMs;
+  }
+
+  /** For how long some part of the layer has not worked. A channel that has nothing to write shows by its reads that the store is there. */
+  get silentMs(): number {
+    const { mode, publish, import: imports, denials } = this;
+    const counts = mode === "denials" ? 0 : Math.max(publish.ageMs, imports.ageMs);
+    return mode === "counters" ? counts : Math.max(counts, denials.readAgeMs);
+  }
+
   /** What the store counted, if it is somewhere else. */
   get health(): CountersHealth | null {
     return this.#counters.health?.() ?? null;

@@ -289,6 +289,41 @@ describe("events", () => {
     expect(listeners.size).toBe(0);
   });
 
+  test.each([
+    ["denials", 12_000],
+    ["both", 12_000],
+  ] as const)(
+    "in mode %s a global store that recovers is reported once its denials were read again",
+    async (mode, withinMs) => {
+      // Seen: in mode denials `recovered` never came, because it waited for a publish and an import that this mode does not do.
+      let isAway = false;
+      const guarded = <T>(answer: T) => {
+        return async () => {
+          if (isAway) throw new Error("away");
+          return answer;
+        };
+      };
+      const global: Counters = {
+        publish: guarded(undefined),
+        read: guarded({ cells: [], cursor: "0", regionsLive: 1 }),
+        cleanUp: guarded(0),
+        denials: { write: guarded(undefined), active: guarded([]) },
+        close: async () => {},
+      };
+      const { of, pass, close } = world({ region: "eu", globalMode: mode, global, origin: undefined });
+      await pass(5_000);
+      isAway = true;
+      await pass(30_000);
+      expect([of("failures").length > 0, of("recovered")]).toEqual([true, []]);
+      isAway = false;
+      await pass(withinMs);
+      expect(of("recovered")).toHaveLength(1);
+      await pass(30_000);
+      expect(of("recovered")).toHaveLength(1);
+      await close();
+    },
+  );
+
   test("the denial channel's breaker, and failures of the global store, are told", async () => {
     const fails = async () => {
       throw new Error("away");

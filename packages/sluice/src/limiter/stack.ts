@@ -60,7 +60,8 @@ export class Stack {
     this.#clock = clock;
     this.#timers = timers;
     if (origin === null && global === null && trace === null) return;
-    const ledger = new Ledger(this.engine.table, random, { replays: origin !== null, publishes: global !== null });
+    const publishes = global !== null && settings.globalMode !== "denials";
+    const ledger = new Ledger(this.engine.table, random, { replays: origin !== null, publishes });
     this.ledger = ledger;
     const inBackground = { ...settings, trace: backgroundTrace(trace) };
     if (origin !== null) this.regional = new RegionalLayer(this.engine, ledger, origin, inBackground);

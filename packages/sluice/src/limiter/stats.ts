@@ -1,7 +1,7 @@
 /** What a limiter did and holds: the numbers that metrics export. */
 import type { LatencySummary } from "../core/latency.ts";
 import type { CountersHealth } from "../global/counters.ts";
-import type { GlobalLayer } from "../global/global-layer.ts";
+import type { GlobalLayer, GlobalMode } from "../global/global-layer.ts";
 import type { OverAdmission } from "../global/over-admission.ts";
 import type { OriginHealth } from "../origin/origin.ts";
 import type { RegionalLayer } from "../origin/regional-layer.ts";
@@ -70,7 +70,30 @@ export interface OriginStats {
   readonly store: OriginHealth | null;
 }
 
+/** The denial channel. In mode `counters` it does nothing. */
+export interface DenialStats {
+  /** Rows written. */
+  readonly emitted: number;
+  /** Rows that were not written: the store failed, its breaker was open, or too many waited. */
+  readonly dropped: number;
+  /** Cells raised by other regions' rows. */
+  readonly inflated: number;
+  /** Rows that wait to be written. */
+  readonly waiting: number;
+  /** Batches that the store did not take, and reads that failed. */
+  readonly writesFailed: number;
+  readonly readsFailed: number;
+  /** Since rows were last written; null if none were. */
+  readonly writeAgeMs: number | null;
+  /** Since the rows of other regions were last read, or since the start; null in mode `counters`. */
+  readonly readAgeMs: number | null;
+  /** The breaker around writes. */
+  readonly breaker: "closed" | "open" | "probing";
+  readonly breakerOpened: number;
+}
+
 export interface GlobalStats {
+  readonly mode: GlobalMode;
   /** Whether the first import is done. Until then, allows in windows that the regions share are `degraded`. */
   readonly isImported: boolean;
   readonly regionsLive: number;
@@ -83,17 +106,25 @@ export interface GlobalStats {
   readonly roundsFailed: number;
   /** Rows of the global store that are none, and were left out. */
   readonly junk: number;
-  /** How old what the other regions can know of this one is: since the last publish that succeeded, or since the start. */
+  /**
+   * How old what the other regions can know of this one is: since the last publish that succeeded, or since the start. In mode
+   * `denials`, since all denials were last written.
+   */
   readonly publishAgeMs: number;
-  /** How old what is known of the other regions is: since the last import that succeeded, or since the start. */
+  /**
+   * How old what is known of the other regions is: since the last import that succeeded, or since the start. In mode `denials`, since
+   * their denials were last read.
+   */
   readonly importAgeMs: number;
+  /** How often the other regions are read: `importMs`, or 10 s in mode `denials`. */
+  readonly importEveryMs: number;
   /**
    * Keys that the next publish examines: their count has risen since the last one, or the store did not take their row. A key whose
    * count was examined and stays below the floor is not among them. Normally at most what changes between two publishes; a number
-   * that keeps growing means that the store takes nothing.
+   * that keeps growing means that the store takes nothing. In mode `denials`, rows that wait to be written.
    */
   readonly unpublished: number;
-  readonly denials: { readonly emitted: number; readonly dropped: number; readonly inflated: number };
+  readonly denials: DenialStats;
   /** By namespace: how far windows that are over went beyond their limits, in all regions together. */
   readonly overAdmission: Readonly<Record<string, OverAdmission>>;
   /** What the store's driver counted; null for one in this process's memory. */
@@ -143,8 +174,8 @@ function readOrigin({ calls, refresh, replay, merge }: RegionalLayer, unreplayed
 
 function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
   const { publish, import: imports, denials, failed, floor } = layer;
-  const { emitted, dropped, inflated } = denials;
   return {
+    mode: layer.mode,
     isImported: layer.isImported,
     regionsLive: imports.regionsLive,
     floor,
@@ -154,11 +185,28 @@ function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
     importsFailed: imports.failed,
     roundsFailed: failed,
     junk: imports.junk + denials.junk,
-    publishAgeMs: publish.ageMs,
-    importAgeMs: imports.ageMs,
-    unpublished,
-    denials: { emitted, dropped, inflated },
+    publishAgeMs: layer.publishAgeMs,
+    importAgeMs: layer.importAgeMs,
+    importEveryMs: layer.importEveryMs,
+    unpublished: layer.mode === "denials" ? denials.waiting : unpublished,
+    denials: readDenials(layer),
     overAdmission: imports.overAdmissions.read(),
     store: layer.health,
+  };
+}
+
+function readDenials({ denials, mode }: GlobalLayer): DenialStats {
+  const { emitted, dropped, inflated, waiting, writesFailed, readsFailed, writeAgeMs, readAgeMs, breaker } = denials;
+  return {
+    emitted,
+    dropped,
+    inflated,
+    waiting,
+    writesFailed,
+    readsFailed,
+    writeAgeMs,
+    readAgeMs: mode === "counters" ? null : readAgeMs,
+    breaker: breaker.state,
+    breakerOpened: breaker.opened,
   };
 }

@@ -94,7 +94,8 @@ export class Watch {
     if (global !== null) {
       const { import: imports, denials, health, failed } = global;
       this.#lookAtJunk("global", imports.junk + denials.junk + (health?.junk ?? 0), isLast);
-      const known = health ?? { failures: { failed }, lastFailure: null };
+      // A write of the denial channel that fails is no failed round: it is dropped.
+      const known = health ?? { failures: { failed: failed + denials.writesFailed }, lastFailure: null };
       const hasRecovered = this.#hasRecovered(global, sumOf(known.failures));
       this.#lookAtFailures("global", known, isLast || hasRecovered);
       if (hasRecovered) this.#tellRecovery();
@@ -148,15 +149,15 @@ export class Watch {
     return this.#stack.global?.isImported !== false;
   }
 
-  /** Whether both ways have been gone to their end since something last failed. */
-  #hasRecovered({ publish, import: imports }: GlobalLayer, failed: number): boolean {
+  /** Whether every part of the layer has worked since something last failed. */
+  #hasRecovered({ silentMs }: GlobalLayer, failed: number): boolean {
     const nowMs = this.#clock.monoMs();
     if (failed > this.#globalFailed) {
       this.#globalFailed = failed;
       this.#globalTrouble = { sinceMs: this.#globalTrouble?.sinceMs ?? nowMs, lastMs: nowMs };
     }
     const trouble = this.#globalTrouble;
-    return trouble !== null && Math.max(publish.ageMs, imports.ageMs) < nowMs - trouble.lastMs;
+    return trouble !== null && silentMs < nowMs - trouble.lastMs;
   }
 
   #tellRecovery(): void {
