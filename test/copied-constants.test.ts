@@ -50,7 +50,7 @@ const COPIES: readonly Copy[] = [
 ];
 
 /** What the horizons have of their own, with a test below; the reads of a request have theirs in far-origin.test.ts. */
-const OWN = ["DELAY_WORST", "ROUND_WORST", "FLOOR_DEFAULT", "READS_AT_ROLLOVER", "READS_IN_BATCH"];
+const OWN = ["DELAY_WORST", "ROUND_WORST", "FLOOR_DEFAULT", "READS_MAX"];
 
 function textOf(file: string): string {
   return readFileSync(new URL(`../packages/${file}`, import.meta.url), "utf8");

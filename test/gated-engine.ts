@@ -3,7 +3,7 @@ import type { Sequence, Slot } from "../packages/sluice/src/core/brands.ts";
 import type { TraceEvent } from "../packages/sluice/src/core/trace.ts";
 import { type BatchItem, decideBatch } from "../packages/sluice/src/engine/batch.ts";
 import { Engine, type WhenFull } from "../packages/sluice/src/engine/engine.ts";
-import type { ReadOutcome, Verdict } from "../packages/sluice/src/engine/gate.ts";
+import type { Verdict, Waited } from "../packages/sluice/src/engine/gate.ts";
 import { keyOf } from "../packages/sluice/src/engine/key.ts";
 import { LayeredDecision } from "../packages/sluice/src/engine/layered-decision.ts";
 import { Ledger } from "../packages/sluice/src/engine/ledger.ts";
@@ -29,7 +29,7 @@ export function gatedEngine(options: GatedOptions = {}) {
   const heard: unknown[] = [];
   const gate = {
     isSettled: () => told.isSettled,
-    verdict: () => told.verdict,
+    verdict: (): Verdict => told.verdict,
     suffices: () => told.suffices,
     accepted: (...args: unknown[]) => void heard.push(["accepted", ...args]),
     denied: (...args: unknown[]) => void heard.push(["denied", ...args]),
@@ -40,28 +40,30 @@ export function gatedEngine(options: GatedOptions = {}) {
   const layers = new LayeredDecision(engine, { ledger, gate: isGated ? gate : null, onDenial, trace });
   engine.attach(layers);
   const scope = () => engine.scopes.find("default", "api", MINUTE_MS);
-  const decide = (cost = 1, limit = 10, read: ReadOutcome | null = null, identifier = "a") =>
-    engine.decide(scope(), identifier, limit, cost, read);
+  const decide = (cost = 1, limit = 10, waited: Waited | null = null, identifier = "a") =>
+    engine.decide(scope(), identifier, limit, cost, waited);
   /** An item of a batch, with a limit of 10. */
   const item = (identifier: string, cost = 1): BatchItem => {
     const key = keyOf(scope(), identifier);
     const { h0, h1, h2 } = engine.locateKey(key);
     return { key, h0, h1, h2, limit: 10, cost };
   };
-  const decideMany = (items: readonly BatchItem[], reads: readonly (ReadOutcome | null)[] = []) =>
-    decideBatch(engine, items, reads);
+  const decideMany = (items: readonly BatchItem[], waited: readonly Waited[] = []) =>
+    decideBatch(engine, items, waited);
   const sequence = () => Math.floor(time.wallMs / MINUTE_MS) as Sequence;
   const slot = (identifier = "a"): Slot => {
     const { h0, h1, h2 } = engine.locateKey(keyOf(scope(), identifier));
     return engine.table.find(h0, h1, h2, scope().durationMs);
   };
-  const read = (fields: Partial<ReadOutcome> = {}): ReadOutcome => ({
+  const read = (fields: Partial<Waited> = {}): Waited => ({
     isOk: true,
+    source: "origin",
+    arrivedMs: time.monoMs,
     beganMs: time.monoMs,
     sequence: sequence(),
     current: 0,
     previous: 0,
     ...fields,
   });
-  return { time, engine, layers, ledger, told, heard, events, decide, item, decideMany, sequence, slot, read };
+  return { time, engine, layers, ledger, gate, told, heard, events, decide, item, decideMany, sequence, slot, read };
 }

@@ -42,7 +42,8 @@ export const KEYS: readonly string[] = ["a", "b"];
 interface Heard {
   anyBeganMs: number;
   readBeganMs: number;
-  deniedMs: number;
+  /** The moments at which the process denied it, in order. */
+  readonly deniedMs: number[];
 }
 
 interface Member {
@@ -77,7 +78,7 @@ export class InterleavedWorld {
 
   #start(i: number, isTraced: boolean): Member {
     const heard = new Map(
-      KEYS.map((key) => [keyText(key, HOUR_MS), { anyBeganMs: -1, readBeganMs: -1, deniedMs: -1 }]),
+      KEYS.map((key) => [keyText(key, HOUR_MS), { anyBeganMs: -1, readBeganMs: -1, deniedMs: [] }]),
     );
     const { clock, timers } = this.time;
     const trace = isTraced ? { trace: (event: TraceEvent) => this.#hear(heard, event) } : {};
@@ -129,14 +130,19 @@ export class InterleavedWorld {
 
   /** Invariants 12 and 13, to the millisecond of the clock. */
   #checkYoung(heard: Heard, event: DecisionEvent): void {
-    const { success, degraded, reason, monoMs, cost, own, others } = event;
+    const { success, degraded, reason, monoMs, arrivedMs, cost, own, others } = event;
     // A peek at a key that nobody knows here leaves no trace, a denied one neither.
-    if (reason === "limit" && (cost > 0 || own + others > 0)) heard.deniedMs = monoMs;
+    if (reason === "limit" && (cost > 0 || own + others > 0)) heard.deniedMs.push(monoMs);
     if (!success || degraded || reason !== "allowed") return;
-    if (heard.anyBeganMs <= monoMs - FRESH_MS) this.wrongs.push(`allowed on data ${monoMs - heard.anyBeganMs} ms old`);
-    const isStrict = heard.deniedMs >= 0 && monoMs < heard.deniedMs + HOUR_MS;
-    if (isStrict && heard.readBeganMs < heard.deniedMs)
-      this.wrongs.push("a strict allow without a read since the denial");
+    if (heard.anyBeganMs <= arrivedMs - FRESH_MS) {
+      this.wrongs.push(`allowed on data that was ${arrivedMs - heard.anyBeganMs} ms old when the request arrived`);
+    }
+    // A denial at the very millisecond of the arrival may have come after it.
+    const deniedMs = heard.deniedMs.findLast((atMs) => atMs < arrivedMs) ?? -1;
+    const isStrict = deniedMs >= 0 && arrivedMs < deniedMs + HOUR_MS;
+    if (isStrict && heard.readBeganMs < deniedMs) {
+      this.wrongs.push("a strict allow without a read since the last denial before its arrival");
+    }
   }
 
   act(action: Action): void {

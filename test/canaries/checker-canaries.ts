@@ -99,8 +99,8 @@ export const BLIND_CANARIES: readonly BlindCanary[] = [
     patches: [
       {
         file: "sim/checker/freshness.ts",
-        find: "if (agoMs >= durationMs ||",
-        replace: "if (agoMs >= 0 ||",
+        find: "if (arrivedMs - deniedMs >= durationMs ||",
+        replace: "if (arrivedMs >= 0 ||",
       },
     ],
     beside: "strict-forgotten",

@@ -103,9 +103,9 @@ export const ENGINE_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "engine/batch.ts",
-        find: "    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, false, engine.tick);",
+        find: "    const how = { isCounted: false, batch: engine.tick, waited: one.waited };\n    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, how);",
         replace:
-          "    const isPart = one.fits && one.cost > 0 && slot !== NONE && engine.table.sequence(slot) === one.sequence;\n    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, isPart, engine.tick);\n    if (isPart) engine.table.accept(slot, one.sequence, one.cost, one.limit);",
+          "    const isPart = one.fits && one.cost > 0 && slot !== NONE && engine.table.sequence(slot) === one.sequence;\n    const how = { isCounted: isPart, batch: engine.tick, waited: one.waited };\n    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, how);\n    if (isPart) engine.table.accept(slot, one.sequence, one.cost, one.limit);",
       },
     ],
     noticedBy: ["batch"],
@@ -130,9 +130,8 @@ export const ENGINE_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "engine/batch.ts",
-        find: '  if (verdicts.includes("read")) return',
-        replace:
-          '  if (verdicts.includes("read")) speculate(engine, checked, items);\n  if (verdicts.includes("read")) return',
+        find: '  if (verdicts.includes("read")) {',
+        replace: '  if (verdicts.includes("read")) {\n    speculate(engine, checked, items);',
       },
       {
         file: "engine/batch.ts",

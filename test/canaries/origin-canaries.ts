@@ -171,7 +171,7 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
         file: "origin/refresh.ts",
         find: "      return failure(sequence, beganMs);\n    }",
         replace:
-          "      const nothing = { sum: 0, component: 0 };\n      this.#merge.applyRead(key, sequence, writer, nothing, nothing, beganMs, wish.mayClaim);\n      return failure(sequence, beganMs);\n    }",
+          "      const nothing = { sum: 0, component: 0 };\n      this.#merge.applyRead(key, sequence, writer, nothing, nothing, beganMs, mayClaim);\n      return failure(sequence, beganMs);\n    }",
       },
     ],
     noticedBy: ["fresh"],
@@ -238,13 +238,8 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
   },
   {
     name: "strict-satisfied-by-an-older-read",
-    breaks: "a strict key is allowed on a read that began before its last denial",
+    breaks: "a strict key is allowed on a read that began before the last denial known when the request arrived",
     patches: [
-      {
-        file: "origin/regional-layer.ts",
-        find: "return slot === NONE || beganMs >= this.#deniedAtMs(slot, durationMs);",
-        replace: "return true;",
-      },
       {
         file: "origin/regional-layer.ts",
         find: "slot === NONE ? Number.NEGATIVE_INFINITY : this.#deniedAtMs(slot, key.durationMs);",
@@ -254,8 +249,9 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     noticedBy: ["strict"],
     world: (drawn) => ({
       ...region([])(drawn),
-      originDelayMs: 5,
-      traffic: { ...drawn.traffic, shape: "bursty", costMax: 10 },
+      // Reads long enough that a denial and then a request come while one is under way.
+      originDelayMs: 40,
+      traffic: { ...drawn.traffic, shape: "bursty", perSecond: 60, costMax: 10 },
     }),
   },
   {
@@ -277,8 +273,8 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/regional-layer.ts",
-        find: "withDeadline(start, Math.max(0, untilMs - clock.monoMs()), timers, undefined, true);",
-        replace: "withDeadline(start, 1e12, timers, undefined, true);",
+        find: "withDeadline(() => this.refresh.readMany(wishes), readTimeoutMs, timers, undefined, true);",
+        replace: "withDeadline(() => this.refresh.readMany(wishes), 1e12, timers, undefined, true);",
       },
       {
         file: "origin/refresh.ts",

@@ -30,6 +30,7 @@ function decision(sinceMs: number, more: Partial<Decided> = {}, process = "r0p0.
     sequence: Math.floor(atMs / DURATION_MS),
     wallMs: atMs,
     monoMs: sinceMs,
+    arrivedMs: sinceMs,
     durationMs: DURATION_MS,
     limit: 3,
     cost: 1,

@@ -17,6 +17,8 @@ interface CellEvent {
 /** A request was decided. The counts are those the decision rests on, before its own cost was added. */
 export interface DecisionEvent extends CellEvent {
   readonly kind: "decision";
+  /** When the request arrived, monotonic clock: earlier than `monoMs` if it waited for the origin. */
+  readonly arrivedMs: number;
   readonly durationMs: number;
   readonly limit: number;
   readonly cost: number;

@@ -9,7 +9,7 @@ import type { Sequence, Slot } from "../core/brands.ts";
 import { NONE } from "./cell-table.ts";
 import { type BatchDecision, type Decision, decision, type Source } from "./decision.ts";
 import type { Engine } from "./engine.ts";
-import type { ReadOutcome } from "./gate.ts";
+import { viewWaited, type Waited } from "./gate.ts";
 import type { Key } from "./key.ts";
 import type { Asked } from "./layers.ts";
 import { sequenceAt, windowEndMs } from "./sequence.ts";
@@ -33,27 +33,39 @@ interface Checked extends Asked {
   readonly before: number;
   readonly fits: boolean;
   readonly source: Source;
+  readonly waited: Waited | null;
 }
 
-/** The items of a batch that fits whose cells must be read from the origin before it may be decided. */
-export type ReadsNeeded = readonly number[];
+/**
+ * A batch that fits and must wait, item by item. Null: the item's cells must be read from the origin. Otherwise what memory held when the
+ * batch arrived, which the item is decided from though it may grow stale, or be denied, while others are read: so there is one round
+ * of reads.
+ */
+export type Awaited = readonly (Waited | null)[];
 
-/** Decides a batch. `reads` has what was read for its items, in their order, if anything was. */
+/** Decides a batch. `waited` has what was waited for, for every item: none when the batch arrives. */
 export function decideBatch(
   engine: Engine,
   items: readonly BatchItem[],
-  reads: readonly (ReadOutcome | null)[],
-): BatchDecision | ReadsNeeded {
+  waited: readonly Waited[],
+): BatchDecision | Awaited {
   const nowMs = engine.clock.nowMs();
   const checked: Checked[] = [];
   items.forEach((item, i) => {
-    checked.push(check(engine, item, checked, nowMs, reads[i] ?? null));
+    checked.push(check(engine, item, checked, nowMs, waited[i] ?? null));
   });
   engine.beginTick();
   if (!checked.every(({ fits }) => fits)) return refuseAll(engine, checked, noItems);
   // Stryker disable next-line StringLiteral: what is neither to be read nor degraded proceeds
-  const verdicts = checked.map((one, i) => engine.layers?.judge(one, reads[i] ?? null) ?? "proceed");
-  if (verdicts.includes("read")) return verdicts.flatMap((verdict, i) => (verdict === "read" ? [i] : []));
+  const verdicts = checked.map((one) => engine.layers?.judge(one, one.waited) ?? "proceed");
+  if (verdicts.includes("read")) {
+    const arrivedMs = engine.clock.monoMs();
+    return checked.map(({ sequence, current, previous }, i) => {
+      const isOk = verdicts[i] === "proceed";
+      const known = { source: "local", arrivedMs, beganMs: arrivedMs, sequence, current, previous } as const;
+      return verdicts[i] === "read" ? null : { isOk, ...known };
+    });
+  }
   return count(engine, checked, (i) => verdicts[i] === "degraded", nowMs);
 }
 
@@ -64,7 +76,7 @@ function check(
   item: BatchItem,
   earlier: readonly Checked[],
   nowMs: number,
-  read: ReadOutcome | null,
+  waited: Waited | null,
 ): Checked {
   const { key, h0, h1, h2, limit, cost } = item;
   const { durationMs } = key;
@@ -76,14 +88,14 @@ function check(
   if (slot !== NONE) {
     current = engine.table.view(slot, sequence);
     previous = engine.table.view(slot, (sequence - 1) as Sequence);
-  } else if (read !== null && read.sequence === sequence) {
-    current = read.current;
-    previous = read.previous;
+  } else if (waited !== null) {
+    current = viewWaited(waited, sequence);
+    previous = viewWaited(waited, sequence - 1);
   }
   const before = current + share(previous, endMs - nowMs, durationMs);
   let effective = before + cost;
   for (const one of earlier) if (one.fits && isSameCell(one, item)) effective += one.cost;
-  const source = read?.isOk === true ? "origin" : "local";
+  const source = waited?.isOk === true ? waited.source : "local";
   const fits = effective <= limit;
   return {
     key,
@@ -102,6 +114,7 @@ function check(
     before,
     fits,
     source,
+    waited,
   };
 }
 
@@ -114,7 +127,8 @@ function refuseAll(engine: Engine, checked: readonly Checked[], unrecorded: Read
   const decisions = checked.map((one, i) => {
     const { limit, effective, endMs, source, slot } = one;
     const answer = unrecorded.has(i) ? engine.unrecorded(limit, effective, endMs, source) : refuse(engine, one);
-    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, false, engine.tick);
+    const how = { isCounted: false, batch: engine.tick, waited: one.waited };
+    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, how);
     return answer;
   });
   return { success: false, decisions };
@@ -160,7 +174,8 @@ function count(
     // A peek holds no slot: another item may have taken the one it looked at.
     const isGone = cost === 0 && table.find(one.h0, one.h1, one.h2, one.key.durationMs) !== slot;
     const basis = givenUp.has(slot) || isGone ? before[i]! : (layers?.basis({ ...one, slot }) ?? null);
-    layers?.decided(one, basis, isGone ? NONE : slot, answer, isCounted, engine.tick);
+    const how = { isCounted, batch: engine.tick, waited: one.waited };
+    layers?.decided(one, basis, isGone ? NONE : slot, answer, how);
     if (isCounted) {
       table.accept(slot, sequence, cost, limit);
       layers?.accepted(slot, limit - effective, limit, one.key.durationMs);

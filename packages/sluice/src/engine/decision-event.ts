@@ -28,6 +28,7 @@ export interface DecisionPlace {
   readonly durationMs: DurationMs;
   readonly wallMs: number;
   readonly monoMs: number;
+  readonly arrivedMs: number;
   /** The view of the previous cell. */
   readonly previous: number;
   readonly cost: number;

@@ -14,7 +14,7 @@ import { checkPart } from "../core/part.ts";
 import { CellTable, NONE } from "./cell-table.ts";
 import { type Decision, decision, type Source } from "./decision.ts";
 import { Eviction } from "./eviction.ts";
-import type { ReadOutcome } from "./gate.ts";
+import { viewWaited, type Waited } from "./gate.ts";
 import { HashMemo, type HashMemory } from "./hash-memo.ts";
 import { HeldClock } from "./held-clock.ts";
 import { type Key, keyOf } from "./key.ts";
@@ -72,10 +72,10 @@ export class Engine {
   }
 
   /**
-   * Decides one request, and counts its cost if it fits. Null (only with an origin): it fits, but the origin must be read
-   * first; ask again with what the read brought. A SluiceError if the identifier is not legal.
+   * Decides one request, and counts its cost if it fits. Null (only with an origin, and only without `waited`): it fits, but the
+   * origin must be read first; call it again with what the read brought. A SluiceError if the identifier is not legal.
    */
-  decide(scope: Scope, identifier: string, limit: number, cost: number, read: ReadOutcome | null): Decision | null {
+  decide(scope: Scope, identifier: string, limit: number, cost: number, waited: Waited | null): Decision | null {
     this.locate(scope, identifier);
     const { durationMs } = scope;
     this.clock.read();
@@ -96,21 +96,21 @@ export class Engine {
         previous = table.view(slot, (sequence - 1) as Sequence);
       }
       table.touch(slot, this.tick);
-    } else if (read !== null && read.sequence === sequence) {
-      current = read.current;
-      previous = read.previous;
+    } else if (waited !== null) {
+      current = viewWaited(waited, sequence);
+      previous = viewWaited(waited, sequence - 1);
     }
     const endMs = windowEndMs(sequence, durationMs);
     // Stryker disable next-line ConditionalExpression: the share of nothing is nothing; true was killed
     const effective = current + (previous === 0 ? 0 : share(previous, endMs - nowMs, durationMs)) + cost;
     // A busy key, all known and fresh, takes the same short way as in a bare engine.
-    const isKnown = slot !== NONE && read === null;
+    const isKnown = slot !== NONE && waited === null;
     // Stryker disable next-line ConditionalExpression,EqualityOperator: the long way gives the same; true and > were killed
     const isPlain = layers === null || (isKnown && effective <= limit && layers.isReady(slot, sequence));
     if (!isPlain) {
       const key = keyOf(scope, identifier);
       const asked = { key, h0, h1, h2, limit, cost, slot, sequence, nowMs, current, previous, effective };
-      return layers.decide(asked, read);
+      return layers.decide(asked, waited);
     }
     if (effective > limit) return this.deny(current, previous, effective, limit, cost, sequence, durationMs, "local");
     if (cost > 0) {

@@ -5,6 +5,7 @@
  * into an allow.
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
+import type { Source } from "./decision.ts";
 
 /**
  * - `proceed`: what memory holds is as young as the rules ask
@@ -17,15 +18,15 @@ export interface Gate {
   /** Whether the verdict on a slot's own window is "proceed", as far as that can be said at one go. */
   isSettled(slot: Slot, sequence: Sequence): boolean;
   verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict;
-  /** Whether a read begun at `beganMs` still suffices: it is not too old, and nothing was denied since. */
-  suffices(slot: Slot, beganMs: number, durationMs: DurationMs): boolean;
+  /** Whether what a request waited for is of the window it is decided in, and not too old. */
+  suffices(waited: Waited, sequence: Sequence, nowMs: number, durationMs: DurationMs): boolean;
   /** Cost was added to the slot; `left` is what its limit still has room for. */
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void;
   /** The window was too full for a request of this slot's key. */
   denied(slot: Slot, durationMs: DurationMs): void;
 }
 
-/** What a read of the origin brought, for the decision that waited for it. */
+/** What a read of the origin brought. */
 export interface ReadOutcome {
   readonly isOk: boolean;
   /** Monotonic clock. */
@@ -34,4 +35,22 @@ export interface ReadOutcome {
   readonly sequence: Sequence;
   readonly current: number;
   readonly previous: number;
+}
+
+/**
+ * What a request that had to wait is decided from. `origin`: a read. `local`: what memory held when the request arrived, for an item of
+ * a batch that needed no read of its own; it counts like a read that began at the arrival.
+ */
+export interface Waited extends ReadOutcome {
+  readonly source: Source;
+  /** When the request arrived. Monotonic clock. */
+  readonly arrivedMs: number;
+}
+
+/**
+ * The view of the cell at `sequence` in what was waited for. In the window after the one that was read, the current cell is unknown,
+ * and held nothing when the read began.
+ */
+export function viewWaited({ sequence: known, current, previous }: Waited, sequence: number): number {
+  return sequence === known ? current : sequence === known - 1 ? previous : 0;
 }

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { gatedEngine } from "../../../../test/gated-engine.ts";
 import { MINUTE_MS } from "../../../../test/processes.ts";
 import type { DurationMs, Sequence } from "../core/brands.ts";
-import type { BatchItem } from "./batch.ts";
+import type { Awaited, BatchItem } from "./batch.ts";
 import { NONE } from "./cell-table.ts";
+import type { Verdict } from "./gate.ts";
 
 describe("a batch behind a gate", () => {
   test("is what the gate says of what fits: now, after the reads it names, or degraded", () => {
@@ -11,8 +12,7 @@ describe("a batch behind a gate", () => {
     const items = [item("a", 2), item("b", 3)];
     expect(decideMany(items)).toMatchObject({ success: true, decisions: [{ degraded: false }, { degraded: false }] });
     told.verdict = "read";
-    expect(decideMany(items)).toEqual([0, 1]);
-    expect(decideMany(items, [read()])).toEqual([1]);
+    expect(decideMany(items)).toEqual([null, null]);
     expect(decideMany(items, [read(), read({ isOk: false })])).toMatchObject({
       success: true,
       decisions: [
@@ -25,13 +25,38 @@ describe("a batch behind a gate", () => {
     expect([tally.read("allowed"), tally.read("degraded")]).toEqual([4, 1]);
   });
 
-  test("what a read brought counts for an item without a slot, if it is of this window", () => {
+  test("what a read brought counts for an item without a slot, in its window and the next", () => {
     const { engine, item, decideMany, read, sequence } = gatedEngine();
     const full = { current: 8, previous: 1 };
     expect(decideMany([item("a", 2)], [read(full)])).toMatchObject({ success: false, decisions: [{ current: 11 }] });
     expect(engine.table.size).toBe(0);
     const old = read({ ...full, sequence: (sequence() - 1) as Sequence });
-    expect(decideMany([item("a", 2)], [old])).toMatchObject({ success: true, decisions: [{ current: 2 }] });
+    expect(decideMany([item("a", 2)], [old])).toMatchObject({ success: true, decisions: [{ current: 10 }] });
+    const older = read({ ...full, sequence: (sequence() - 2) as Sequence });
+    expect(decideMany([item("b", 2)], [older])).toMatchObject({ success: true, decisions: [{ current: 2 }] });
+  });
+
+  test("an item that needs no read is decided from what memory held when the batch arrived", () => {
+    const { time, engine, told, item, decide, decideMany, read, slot, gate } = gatedEngine();
+    decide(4);
+    const verdicts: Verdict[] = ["proceed", "read", "degraded"];
+    gate.verdict = () => verdicts.shift()!;
+    const items = [item("a", 1), item("b", 2), item("c", 3)];
+    const awaited = decideMany(items) as Awaited;
+    const known = { source: "local", arrivedMs: time.monoMs, beganMs: time.monoMs, previous: 0 };
+    expect(awaited).toMatchObject([{ ...known, isOk: true, current: 4 }, null, { ...known, isOk: false, current: 0 }]);
+    // While the second is read, the first loses its slot, and everything would have to be read again.
+    engine.release(slot("a"), false);
+    told.verdict = "read";
+    const waited = [awaited[0]!, read({ current: 5 }), awaited[2]!];
+    expect(decideMany(items, waited)).toMatchObject({
+      success: true,
+      decisions: [
+        { current: 5, source: "local", degraded: false },
+        { current: 7, source: "origin", degraded: false },
+        { current: 3, source: "local", degraded: true },
+      ],
+    });
   });
 
   test("two items are of one cell only if all of their hash and their durations are equal", () => {

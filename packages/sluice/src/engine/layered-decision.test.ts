@@ -109,10 +109,18 @@ describe("a decision behind a gate", () => {
     expect(ledger.name(slot())?.key.identifier).toBe("a");
   });
 
-  test("what a read brought of another window does not count in this one", () => {
-    const { decide, read, sequence } = gatedEngine();
-    const old = read({ sequence: (sequence() - 1) as Sequence, current: 10, previous: 10 });
-    expect(decide(1, 10, old)).toMatchObject({ success: true, current: 1 });
+  test("what a read brought counts in its own window, and as the previous cell in the next one", () => {
+    // At the start of a window all of the previous one counts.
+    for (const [later, current] of [
+      [0, 18],
+      [1, 11],
+      [2, 1],
+      [-1, 8],
+    ] as const) {
+      const { decide, read, sequence } = gatedEngine();
+      const old = read({ sequence: (sequence() - later) as Sequence, current: 10, previous: 7 });
+      expect(decide(1, 20, old)).toMatchObject({ success: true, current });
+    }
   });
 
   test("a claim tries 64 slots, not all: most of the time the one of 10,000 that may go is not found", () => {
@@ -137,16 +145,16 @@ describe("a decision behind a gate", () => {
     }
   });
 
-  test("rests on a read of its window if that suffices, and is degraded by one that failed", () => {
-    const { told, decide, read, sequence } = gatedEngine();
+  test("rests on a read if that suffices, and is degraded by one that does not or that failed: it never waits twice", () => {
+    const { told, decide, read } = gatedEngine();
     told.verdict = "read";
     expect(decide(1, 10, read())).toMatchObject({ success: true, source: "origin", degraded: false });
     told.suffices = false;
-    expect(decide(1, 10, read())).toBeNull();
+    expect(decide(1, 10, read())).toMatchObject({ success: true, source: "origin", degraded: true });
     expect(decide(1, 10, read({ isOk: false }))).toMatchObject({ success: true, source: "local", degraded: true });
-    // What was read of another window says nothing of this one.
-    told.suffices = true;
-    expect(decide(1, 10, read({ sequence: (sequence() - 1) as Sequence }))).toBeNull();
+    // Memory has become fresh in the meantime.
+    told.isSettled = true;
+    expect(decide(1, 10, read())).toMatchObject({ success: true, degraded: false });
   });
 
   test("a read that failed degrades no denial: counts only grow", () => {
@@ -240,7 +248,16 @@ describe("a decision behind a gate", () => {
     decide(1, 5);
     const key = encodeKey(ledger.name(slot())!.key);
     const clocks = { wallMs: time.wallMs, monoMs: time.monoMs, sequence: sequence(), durationMs: MINUTE_MS };
-    const told = { kind: "decision", key, ...clocks, previous: 0, batch: 0, source: "local", degraded: false };
+    const told = {
+      kind: "decision",
+      key,
+      ...clocks,
+      arrivedMs: time.monoMs,
+      previous: 0,
+      batch: 0,
+      source: "local",
+      degraded: false,
+    };
     const allowed = { ...told, success: true, reason: "allowed", isCounted: true, writer: ledger.incarnation };
     expect(events).toEqual([
       { ...allowed, own: 0, others: 0, foreign: 0, cost: 4, limit: 10, effective: 4 },

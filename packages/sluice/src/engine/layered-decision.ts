@@ -9,9 +9,9 @@ import { NONE } from "./cell-table.ts";
 import { type Decision, decision } from "./decision.ts";
 import { type Basis, basisOf, decisionEvent } from "./decision-event.ts";
 import type { Engine } from "./engine.ts";
-import type { Gate, ReadOutcome, Verdict } from "./gate.ts";
+import type { Gate, Verdict, Waited } from "./gate.ts";
 import { encodeKey, type Key } from "./key.ts";
-import type { Asked, Layers } from "./layers.ts";
+import type { Asked, Decided, Layers } from "./layers.ts";
 import type { Ledger } from "./ledger.ts";
 import { windowEndMs } from "./sequence.ts";
 import { TALLY } from "./tally.ts";
@@ -64,18 +64,18 @@ export class LayeredDecision implements Layers {
     return this.#mayBePlain && (gate === null || gate.isSettled(slot, sequence));
   }
 
-  decide(asked: Asked, read: ReadOutcome | null): Decision | null {
+  decide(asked: Asked, waited: Waited | null): Decision | null {
     const engine = this.#engine;
     const { key, limit, cost, sequence, current, previous, effective, slot } = asked;
     const { durationMs } = key;
-    const source = read?.isOk === true ? "origin" : "local";
+    const source = waited?.isOk === true ? waited.source : "local";
     const basis = this.basis(asked);
     if (effective > limit) {
       const denial = engine.deny(current, previous, effective, limit, cost, sequence, durationMs, source);
-      this.decided(asked, basis, slot, denial, false, 0);
+      this.decided(asked, basis, slot, denial, { isCounted: false, batch: 0, waited });
       return denial;
     }
-    const verdict = this.judge(asked, read);
+    const verdict = this.judge(asked, waited);
     if (verdict === "read") return null;
     const degraded = verdict === "degraded";
     if (degraded) engine.tally.add(TALLY.degraded);
@@ -83,12 +83,12 @@ export class LayeredDecision implements Layers {
     const place = cost > 0 ? this.place(asked) : slot;
     if (cost > 0 && place === NONE) {
       const answer = engine.unrecorded(limit, effective, endMs, source);
-      this.decided(asked, basis, NONE, answer, false, 0);
+      this.decided(asked, basis, NONE, answer, { isCounted: false, batch: 0, waited });
       return answer;
     }
     engine.tally.add(TALLY.allowed);
     const answer = decision(true, limit, limit - effective, endMs, effective, "allowed", source, degraded);
-    this.decided(asked, basis, place, answer, cost > 0, 0);
+    this.decided(asked, basis, place, answer, { isCounted: cost > 0, batch: 0, waited });
     if (cost > 0) {
       engine.table.accept(place, sequence, cost, limit);
       this.accepted(place, limit - effective, limit, durationMs);
@@ -100,25 +100,24 @@ export class LayeredDecision implements Layers {
     return this.#parts.trace === null ? null : basisOf(this.#engine.table, slot, sequence);
   }
 
-  judge(asked: Asked, read: ReadOutcome | null): Verdict {
-    const verdict = this.#judgeRegion(asked, read);
+  judge(asked: Asked, waited: Waited | null): Verdict {
+    const verdict = this.#judgeRegion(asked, waited);
     return verdict === "proceed" && asked.key.durationMs >= this.#unheardFromMs ? "degraded" : verdict;
   }
 
   /**
-   * A read that was made for this request counts, unless it failed, or began before the key's last denial. One of a window
-   * that has ended meanwhile says nothing of the new one.
+   * A request waits for one read at most. What the read brought suffices, whatever was denied in the meantime: it began after the
+   * request arrived, or after the last denial known then (origin/regional-layer.ts sees to that). Asking for a younger read would let
+   * one client whose requests do not fit keep a key from everybody else.
    */
-  #judgeRegion({ slot, sequence, nowMs, key }: Asked, read: ReadOutcome | null): Verdict {
+  #judgeRegion({ slot, sequence, nowMs, key }: Asked, waited: Waited | null): Verdict {
     const { gate } = this.#parts;
     if (gate === null) return "proceed";
-    if (read !== null && !read.isOk) return "degraded";
-    if (read === null || read.sequence !== sequence) {
-      // What suffices for the short way suffices here. Where a history is kept that way is never taken, and so it is tried all the same.
-      if (slot !== NONE && gate.isSettled(slot, sequence)) return "proceed";
-      return gate.verdict(slot, sequence, nowMs, key.durationMs);
-    }
-    return gate.suffices(slot, read.beganMs, key.durationMs) ? "proceed" : "read";
+    if (waited?.isOk === false) return "degraded";
+    // Try the fast check here too: with a trace attached, the engine never takes its fast path.
+    const isSettled = slot !== NONE && gate.isSettled(slot, sequence);
+    if (waited === null) return isSettled ? "proceed" : gate.verdict(slot, sequence, nowMs, key.durationMs);
+    return isSettled || gate.suffices(waited, sequence, nowMs, key.durationMs) ? "proceed" : "degraded";
   }
 
   place({ key, h0, h1, h2, slot, sequence, nowMs }: Asked): Slot {
@@ -165,10 +164,11 @@ export class LayeredDecision implements Layers {
   }
 
   /** A full window makes its key strict, and may be passed on to the other regions; a history hears everything. */
-  decided(asked: Asked, basis: Basis | null, slot: Slot, answer: Decision, isCounted: boolean, batch: number): void {
+  decided(asked: Asked, basis: Basis | null, slot: Slot, answer: Decision, how: Decided): void {
     const { gate, onDenial, trace, ledger } = this.#parts;
     const { key, sequence, nowMs, previous, cost } = asked;
     const { durationMs } = key;
+    const { isCounted, batch, waited } = how;
     if (!isCounted && slot !== NONE) this.requested(slot, answer.limit);
     if (answer.reason === "limit" && slot !== NONE) {
       gate?.denied(slot, durationMs);
@@ -176,7 +176,8 @@ export class LayeredDecision implements Layers {
     }
     if (trace === null || basis === null) return;
     const writer = isCounted ? (ledger.name(slot)?.writer ?? "") : "";
-    const clocks = { wallMs: nowMs, monoMs: this.#engine.clock.monoMs() };
+    const monoMs = this.#engine.clock.monoMs();
+    const clocks = { wallMs: nowMs, monoMs, arrivedMs: waited?.arrivedMs ?? monoMs };
     const place = {
       key: encodeKey(key),
       writer,

@@ -7,7 +7,7 @@
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Decision } from "./decision.ts";
 import type { Basis } from "./decision-event.ts";
-import type { ReadOutcome, Verdict } from "./gate.ts";
+import type { Verdict, Waited } from "./gate.ts";
 import type { Key } from "./key.ts";
 
 /** A request with what the engine found for it. */
@@ -27,16 +27,24 @@ export interface Asked {
   readonly effective: number;
 }
 
+/** How a decision was made, for the history. */
+export interface Decided {
+  readonly isCounted: boolean;
+  /** The same number for all items of one batch, 0 for a single request. */
+  readonly batch: number;
+  readonly waited: Waited | null;
+}
+
 export interface Layers {
   /**
    * Whether a request that fits may be decided at once, because nobody has a say in it. False where that takes a closer look,
    * which `decide` has.
    */
   isReady(slot: Slot, sequence: Sequence): boolean;
-  /** Decides what the engine has looked up. Null: the origin must be read first. */
-  decide(asked: Asked, read: ReadOutcome | null): Decision | null;
-  /** Whether a request that fits may be decided now. */
-  judge(asked: Asked, read: ReadOutcome | null): Verdict;
+  /** Decides what the engine has looked up. Null, only if nothing was waited for: the origin must be read first. */
+  decide(asked: Asked, waited: Waited | null): Decision | null;
+  /** Whether a request that fits may be decided now. Never "read" for one that has waited. */
+  judge(asked: Asked, waited: Waited | null): Verdict;
   /** The slot to count in: the key's own, or a new one. NONE if the table is full. */
   place(asked: Asked): Slot;
   /** Whether a slot of a later window must be given up rather than turned back. */
@@ -54,6 +62,6 @@ export interface Layers {
   isPinned(slot: Slot): boolean;
   /** What a decision on these findings rests on, if a history is kept: asked before anything is claimed for it. */
   basis(asked: Asked): Basis | null;
-  /** A decision was made; what it counts has not been added yet. `batch` is 0 for a single request. */
-  decided(asked: Asked, basis: Basis | null, slot: Slot, answer: Decision, isCounted: boolean, batch: number): void;
+  /** A decision was made; what it counts has not been added yet. */
+  decided(asked: Asked, basis: Basis | null, slot: Slot, answer: Decision, how: Decided): void;
 }

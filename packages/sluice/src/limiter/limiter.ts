@@ -7,9 +7,8 @@ import { assert } from "../core/assert.ts";
 import { BATCH_MAX, READY_TIMEOUT_DEFAULT_MS, READY_TIMEOUT_MAX_MS } from "../core/bounds.ts";
 import type { Duration } from "../core/duration.ts";
 import { SluiceError } from "../core/errors.ts";
-import { type BatchItem, decideBatch, isSameCell } from "../engine/batch.ts";
+import { type Awaited, type BatchItem, decideBatch, isSameCell } from "../engine/batch.ts";
 import type { BatchDecision, Decision } from "../engine/decision.ts";
-import type { ReadOutcome } from "../engine/gate.ts";
 import { type Inspection, inspect } from "../engine/inspection.ts";
 import { type Key, keyOf } from "../engine/key.ts";
 import type { Scope } from "../engine/scope.ts";
@@ -47,9 +46,6 @@ export interface Rule {
   decide(identifier: string, request?: RuleRequest): Decision | Promise<Decision>;
   inspect(identifier: string): Inspection;
 }
-
-/** A key that is denied again and again while it is read: after this many reads it is decided all the same, degraded. */
-const READS_MAX = 4;
 
 const RULE_KNOWN: readonly (keyof RuleOptions)[] = ["workspace", "namespace", "limit", "duration"];
 
@@ -198,43 +194,28 @@ export class Limiter {
     return answer.finally(() => this.#waiting.delete(answer));
   }
 
-  /** Reads the origin, then decides; again if the key was denied meanwhile, a few times, and all within one read timeout. */
+  /** Reads the origin once, then decides. */
   async #readAndDecide(key: Key, limit: number, cost: number): Promise<Decision> {
-    const { engine } = this.#stack;
     const { workspace, namespace, durationMs, identifier } = key;
-    const untilMs = this.#regional.waitUntilMs();
-    for (let tries = 1; ; tries++) {
-      const read = await this.#regional.read(key, cost > 0, untilMs);
-      const scope = engine.scopes.find(workspace, namespace, durationMs);
-      const decision = engine.decide(
-        scope,
-        identifier,
-        limit,
-        cost,
-        tries < READS_MAX ? read : { ...read, isOk: false },
-      );
-      if (decision !== null) return decision;
-    }
+    const read = await this.#regional.read(key, cost > 0);
+    const { engine } = this.#stack;
+    const decision = engine.decide(engine.scopes.find(workspace, namespace, durationMs), identifier, limit, cost, read);
+    assert(decision !== null, "a request that has waited is decided");
+    return decision;
   }
 
-  async #readAndDecideMany(items: readonly BatchItem[], needed: readonly number[]): Promise<BatchDecision> {
-    const reads: (ReadOutcome | null)[] = items.map(() => null);
-    const untilMs = this.#regional.waitUntilMs();
-    let wanted = needed;
-    for (let tries = 1; ; tries++) {
-      const keys = wanted.map((i) => ({
-        key: items[i]!.key,
-        mayClaim: items.some((one) => one.cost > 0 && isSameCell(one, items[i]!)),
-      }));
-      const outcomes = await this.#regional.readMany(keys, untilMs);
-      wanted.forEach((i, at) => {
-        const read = outcomes[at]!;
-        reads[i] = tries < READS_MAX ? read : { ...read, isOk: false };
-      });
-      const answer = decideBatch(this.#stack.engine, items, reads);
-      if (isDecision(answer)) return answer;
-      wanted = answer;
-    }
+  /** Reads the items that need it in one round, then decides. */
+  async #readAndDecideMany(items: readonly BatchItem[], awaited: Awaited): Promise<BatchDecision> {
+    const wanted = items.filter((_, i) => awaited[i] === null);
+    const keys = wanted.map((item) => ({
+      key: item.key,
+      mayClaim: items.some((one) => one.cost > 0 && isSameCell(one, item)),
+    }));
+    const reads = [...(await this.#regional.readMany(keys))];
+    const waited = awaited.map((known) => known ?? reads.shift()!);
+    const answer = decideBatch(this.#stack.engine, items, waited);
+    assert(isDecision(answer), "a batch that has waited is decided");
+    return answer;
   }
 
   get #regional(): RegionalLayer {
@@ -272,6 +253,6 @@ function costOf(request: RuleRequest): number {
   return cost;
 }
 
-function isDecision(answer: BatchDecision | readonly number[]): answer is BatchDecision {
+function isDecision(answer: BatchDecision | Awaited): answer is BatchDecision {
   return !Array.isArray(answer);
 }

@@ -223,10 +223,28 @@ describe("cell merge", () => {
     ]);
   });
 
-  test("an answer of a window that has ended makes no slot", () => {
-    const { world, merge } = setUp();
+  test("an answer of the window that has just ended makes a slot, and is its previous cell", () => {
+    const { world, merge, cell } = setUp();
     const { sequence } = world;
     world.time.pass(MINUTE_MS);
+    expect(merge.applyRead(world.key(), sequence, "", { sum: 8, component: 0 }, NOTHING, 5, true)).toBe(true);
+    expect([cell(world.sequence).others, cell(sequence).others]).toEqual([0, 8]);
+  });
+
+  test("an answer of the window that has just ended turns the slot of its key forward", () => {
+    const { world, merge, cell, table, writerOf } = setUp();
+    world.accept("a", 3);
+    const { sequence } = world;
+    world.time.pass(2 * MINUTE_MS);
+    const read = (sequence + 1) as typeof sequence;
+    expect(merge.applyRead(world.key(), read, writerOf(), { sum: 8, component: 0 }, NOTHING, 5, true)).toBe(true);
+    expect([table.sequence(world.slot()), cell(read).others]).toEqual([world.sequence, 8]);
+  });
+
+  test("an answer of a window that has ended before the last makes no slot", () => {
+    const { world, merge } = setUp();
+    const { sequence } = world;
+    world.time.pass(2 * MINUTE_MS);
     expect(merge.applyRead(world.key(), sequence, "", { sum: 8, component: 0 }, NOTHING, 5, true)).toBe(true);
     expect(world.find()).toBeLessThan(0);
   });

@@ -24,6 +24,11 @@ export class CellMerge {
     this.#ledger = ledger;
   }
 
+  /** The window that is current now for a key. */
+  sequenceOf({ durationMs }: Key): Sequence {
+    return sequenceAt(this.#engine.clock.nowMs(), durationMs);
+  }
+
   /** The component that a key's cost is counted under; for one without a slot, a name that has no component yet. */
   writerOf(key: Key): string {
     return this.#ledger.name(this.#find(key))?.writer ?? "";
@@ -61,19 +66,21 @@ export class CellMerge {
     const engine = this.#engine;
     const { table } = engine;
     const nowMs = engine.clock.nowMs();
-    // The clock may have gone on, or been set back, while the read was under way: an older window's answer still merges.
-    const isOfNow = sequenceAt(nowMs, key.durationMs) === sequence;
+    // The clock may have gone on, or been set back, while the read was under way: an older window's answer still merges. If the next
+    // window has begun, what was read is its previous cell, which the decision needs.
+    const now = sequenceAt(nowMs, key.durationMs);
+    const isNear = now === sequence || now === sequence + 1;
     let slot = this.#find(key);
     if (slot === NONE) {
-      if (!isClaiming || !isOfNow) return true;
+      if (!isClaiming || !isNear) return true;
       const { h0, h1, h2 } = engine.locateKey(key);
-      slot = engine.claim(h0, h1, h2, key.durationMs, sequence, nowMs);
+      slot = engine.claim(h0, h1, h2, key.durationMs, now, nowMs);
       if (slot === NONE) return true;
       this.#ledger.claimed(slot, key);
-    } else if (isOfNow && table.sequence(slot) > sequence) {
-      this.#ledger.giveUp(slot, key, sequence);
+    } else if (isNear && table.sequence(slot) > now) {
+      this.#ledger.giveUp(slot, key, now);
     }
-    if (isOfNow) table.rotate(slot, sequence);
+    if (isNear) table.rotate(slot, now);
     const before = (sequence - 1) as Sequence;
     const isAsked = this.#ledger.name(slot)?.writer === writer;
     if (!isAsked && table.own(slot, sequence) + table.own(slot, before) > 0) {

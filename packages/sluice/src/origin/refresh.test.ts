@@ -15,7 +15,6 @@ function setUp() {
   const refresh = new Refresh(calls, new CellMerge(world.engine, world.ledger), time.clock, 300, null);
   const wish = (identifier = "a", fields: Partial<ReadWish> = {}): ReadWish => ({
     key: world.key(identifier),
-    sequence: world.sequence,
     notBeforeMs: Number.NEGATIVE_INFINITY,
     mayClaim: true,
     ...fields,
@@ -56,11 +55,21 @@ describe("refresh", () => {
     expect(new Set(outcomes.slice(1).map(({ beganMs }) => beganMs))).toEqual(new Set([time.monoMs]));
   });
 
-  test("a read of another window is not shared", async () => {
-    const { world, origin, refresh, wish } = setUp();
-    const before = wish("a", { sequence: world.previous });
-    const [one, other] = await Promise.all([refresh.read(before), refresh.read(wish())]);
-    expect([one.sequence, other.sequence, origin.reads.length]).toEqual([world.previous, world.sequence, 2]);
+  test("a read of the window before is not shared, and all who wait for it share the next one", async () => {
+    const { world, time, origin, refresh, wish } = setUp();
+    await time.advanceToWindow(60_000);
+    await time.advance(60_000 - 20);
+    origin.trouble("stalled");
+    const before = refresh.read(wish());
+    const denied = refresh.read(wish("a", { notBeforeMs: time.monoMs + 1 }));
+    await time.advance(30);
+    const after = refresh.read(wish());
+    origin.heal();
+    const outcomes = await Promise.all([before, denied, after]);
+    // The read that is begun for the second, which arrived in the window before, is of the window in which it begins.
+    const { sequence, previous } = world;
+    expect(outcomes.map((outcome) => outcome.sequence)).toEqual([previous, sequence, sequence]);
+    expect(origin.reads).toHaveLength(2);
   });
 
   test("many keys are one round trip, each key once, answers in the order of the questions", async () => {
@@ -229,7 +238,6 @@ describe("refresh", () => {
     const refresh = new Refresh(calls, merge, time.clock, 300, (event) => events.push(event));
     const wish = {
       key: world.key(),
-      sequence: world.sequence,
       notBeforeMs: Number.NEGATIVE_INFINITY,
       mayClaim: true,
     };

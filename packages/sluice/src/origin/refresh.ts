@@ -4,7 +4,11 @@
  * Where a key is strict, what this process itself has accepted and not yet replayed is sent along, as a raise, which
  * answers the same: the processes of a region then see each other's cost after a round trip, not after a flush.
  *
- * Invariants: at most one read of a cell is in flight. A read that failed leaves the counts, makes nothing fresh, and is
+ * A read that is in flight is joined if it began early enough for the request: not before the last denial that was known when the
+ * request arrived. Otherwise the request waits until that read is over, and joins or begins the next one, which began after its arrival.
+ * So a request causes at most one read, however often its key is denied, and those who wait share it.
+ *
+ * Invariants: at most one read of a key is in flight. A read that failed leaves the counts, makes nothing fresh, and is
  * not tried again for 300 ms. What it brings is merged by max, and is as old as the moment the read began.
  */
 
@@ -17,7 +21,7 @@ import type { CellMerge } from "./cell-merge.ts";
 import type { OriginCount, Raise, Read } from "./origin.ts";
 import type { OriginCalls } from "./origin-calls.ts";
 
-/** Who waits for which key, and since when the read is under way. */
+/** A read of one key that is under way. Its outcome never rejects. */
 interface Flight {
   readonly sequence: Sequence;
   readonly beganMs: number;
@@ -29,11 +33,18 @@ interface Flight {
 /** What is to be read, for a request that fits. */
 export interface ReadWish {
   readonly key: Key;
-  readonly sequence: Sequence;
-  /** A read that began before this moment does not do: the key's last denial, or -Infinity. Monotonic clock. */
+  /** A read that began before this moment is too old: the key's last denial, or -Infinity. Monotonic clock. */
   readonly notBeforeMs: number;
   /** Whether what is learnt may take a slot of its own: not for a peek. */
   readonly mayClaim: boolean;
+}
+
+/** What was read: two cells of a key, and whose component was asked for. */
+interface Cells {
+  readonly key: Key;
+  readonly text: string;
+  readonly sequence: Sequence;
+  readonly writer: string;
 }
 
 const RETRY_AFTER_MS = 300;
@@ -63,13 +74,13 @@ export class Refresh {
     return this.#flights.size;
   }
 
-  /** Reads one key, or joins a read that is under way and young enough. Never rejects. */
+  /** Reads one key, or joins a read that is under way and young enough. */
   async read(wish: ReadWish): Promise<ReadOutcome> {
     const text = encodeKey(wish.key);
     for (;;) {
       const flight = this.#flights.get(text);
       if (flight === undefined) return this.#begin([wish])[0]!;
-      if (flight.sequence === wish.sequence && flight.beganMs >= wish.notBeforeMs) {
+      if (flight.sequence === this.#merge.sequenceOf(wish.key) && flight.beganMs >= wish.notBeforeMs) {
         flight.mayClaim ||= wish.mayClaim;
         return flight.outcome;
       }
@@ -79,52 +90,59 @@ export class Refresh {
 
   /** Reads many keys in one round trip. Those that are being read already are joined. */
   async readMany(wishes: readonly ReadWish[]): Promise<readonly ReadOutcome[]> {
-    const seen = new Set<string>();
-    const fresh = wishes.filter(({ key }) => {
-      const text = encodeKey(key);
-      const isFirst = !seen.has(text);
-      seen.add(text);
-      return isFirst && !this.#flights.has(text);
-    });
-    // Every request joins its own below. Flights never reject, so nobody has to wait for these.
-    this.#begin(fresh);
+    if (wishes.length > 1) {
+      const seen = new Set<string>();
+      const fresh = wishes.filter(({ key }) => {
+        const text = encodeKey(key);
+        const isFirst = !seen.has(text);
+        seen.add(text);
+        return isFirst && !this.#flights.has(text);
+      });
+      // Each wish joins its own below. Flights never reject, so nothing is lost by not waiting for them here.
+      void this.#begin(fresh);
+    }
     return Promise.all(wishes.map((wish) => this.read(wish)));
   }
 
-  /** Starts one call for keys that are not in flight. */
+  /** Starts one call for keys that are not in flight. Each is read in the window that is current now. */
   #begin(wishes: readonly ReadWish[]): readonly Promise<ReadOutcome>[] {
     const beganMs = this.#clock.monoMs();
-    const texts = wishes.map(({ key }) => encodeKey(key));
-    if (this.#flights.size + wishes.length > FLIGHTS_MAX || texts.every((text) => this.#hasJustFailed(text, beganMs))) {
-      return wishes.map(async ({ sequence }) => failure(sequence, beganMs));
+    const cells = wishes.map((wish) => ({
+      wish,
+      text: encodeKey(wish.key),
+      sequence: this.#merge.sequenceOf(wish.key),
+      writer: this.#merge.writerOf(wish.key),
+    }));
+    const isOver = this.#flights.size + cells.length > FLIGHTS_MAX;
+    if (isOver || cells.every(({ text }) => this.#hasJustFailed(text, beganMs))) {
+      return cells.map(async ({ sequence }) => failure(sequence, beganMs));
     }
-    const writers = wishes.map(({ key }) => this.#merge.writerOf(key));
-    const raises = wishes.map((wish) => this.#raiseOf(wish));
-    const reads = wishes.flatMap(({ sequence }, i) => [
-      { key: texts[i]!, sequence, writer: writers[i]! },
-      { key: texts[i]!, sequence: sequence - 1, writer: writers[i]! },
+    const raises = cells.map(({ wish, sequence }) => this.#raiseOf(wish, sequence));
+    const reads = cells.flatMap(({ text: key, sequence, writer }) => [
+      { key, sequence, writer },
+      { key, sequence: sequence - 1, writer },
     ]);
     const call = this.#calls.read(reads, this.#deadlineMs);
-    return wishes.map((wish, i) => {
-      const text = texts[i]!;
+    return cells.map(({ wish, text, sequence, writer }, i) => {
       const settled = Promise.all([call, this.#send(raises[i]!)]).then(([answers, raised]) => {
         const { mayClaim } = this.#flights.get(text)!;
         this.#flights.delete(text);
         const [current = null, previous = null] = answers?.slice(2 * i, 2 * i + 2) ?? [];
-        return this.#settle({ ...wish, mayClaim }, text, writers[i]!, beganMs, raised ?? current, previous);
+        const cell = { key: wish.key, text, sequence, writer };
+        return this.#settle(cell, mayClaim, beganMs, raised ?? current, previous);
       });
       // A clock that fails while the answer is merged: the decision reads the clock next, and its caller receives the error.
       const outcome = settled.catch(() => {
         this.#flights.delete(text);
-        return failure(wish.sequence, beganMs);
+        return failure(sequence, beganMs);
       });
-      this.#flights.set(text, { sequence: wish.sequence, beganMs, mayClaim: wish.mayClaim, outcome });
+      this.#flights.set(text, { sequence, beganMs, mayClaim: wish.mayClaim, outcome });
       return outcome;
     });
   }
 
   /** For a strict key, the raise of what this process has accepted and the origin has not confirmed. */
-  #raiseOf({ key, sequence, notBeforeMs }: ReadWish): Raise | null {
+  #raiseOf({ key, notBeforeMs }: ReadWish, sequence: Sequence): Raise | null {
     return notBeforeMs === Number.NEGATIVE_INFINITY ? null : this.#merge.unreplayed(key, sequence);
   }
 
@@ -137,14 +155,12 @@ export class Refresh {
   }
 
   #settle(
-    wish: ReadWish,
-    text: string,
-    writer: string,
+    { key, text, sequence, writer }: Cells,
+    mayClaim: boolean,
     beganMs: number,
     current: OriginCount | null,
     previous: OriginCount | null,
   ): ReadOutcome {
-    const { key, sequence } = wish;
     // Answered as a whole or not at all: of half an answer nothing is merged.
     const isWhole = current !== null && previous !== null;
     this.#tell({ key: text, sequence, writer }, beganMs, isWhole ? current : null);
@@ -156,7 +172,7 @@ export class Refresh {
       return failure(sequence, beganMs);
     }
     this.#failedAtMs.delete(text);
-    const isOk = this.#merge.applyRead(key, sequence, writer, current, previous, beganMs, wish.mayClaim);
+    const isOk = this.#merge.applyRead(key, sequence, writer, current, previous, beganMs, mayClaim);
     return { isOk, beganMs, sequence, current: current.sum, previous: previous.sum };
   }
 

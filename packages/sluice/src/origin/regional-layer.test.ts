@@ -5,6 +5,7 @@ import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
 import type { DurationMs, Slot } from "../core/brands.ts";
 import { NONE } from "../engine/cell-table.ts";
 import { encodeKey } from "../engine/key.ts";
+import { sequenceAt } from "../engine/sequence.ts";
 import { RegionalLayer } from "./regional-layer.ts";
 
 const MINUTE = MINUTE_MS as DurationMs;
@@ -45,6 +46,23 @@ function setUp(commandsPerSecond = 50_000) {
     origin.heal();
   };
   return { world, time, origin, layer, slot, table, freshFor, verdict, openBreaker, alive };
+}
+
+/** A read that begins `afterMs` after the layer was set up, and whether it still suffices some time later. */
+function waited(durationMs: DurationMs, afterMs = 0) {
+  const all = setUp();
+  const { time, world, layer } = all;
+  time.pass(afterMs);
+  const sequence = sequenceAt(world.engine.clock.nowMs(), durationMs);
+  const read = { isOk: true, beganMs: time.monoMs, sequence, current: 0, previous: 0 };
+  const sufficesAfter = (ms: number) => {
+    time.pass(ms);
+    const nowMs = world.engine.clock.nowMs();
+    // A second's window is long over by then: what counts here is the age alone.
+    const now = durationMs === SECOND ? sequence : sequenceAt(nowMs, durationMs);
+    return layer.suffices({ ...read, source: "origin", arrivedMs: read.beganMs }, now, nowMs, durationMs);
+  };
+  return { ...all, sufficesAfter };
 }
 
 describe("the gate", () => {
@@ -95,34 +113,37 @@ describe("the gate", () => {
     expect(verdict()).toBe("proceed");
   });
 
-  test("a read suffices as long as what it brought is fresh, or it was allowed to take", () => {
+  test("a read suffices as long as what it brought is fresh, or as a joined read and its wait may take", () => {
     for (const [durationMs, enoughMs] of [
       [MINUTE, FRESH_MS],
-      [SECOND, READ_TIMEOUT_MS],
+      [SECOND, 2 * READ_TIMEOUT_MS],
     ] as const) {
-      const { world, time, layer, slot } = setUp();
-      const beganMs = time.monoMs;
-      time.pass(enoughMs);
-      world.engine.clock.read();
-      expect([layer.suffices(slot, beganMs, durationMs), layer.suffices(NONE, beganMs, durationMs)]).toEqual([
-        true,
-        true,
-      ]);
-      time.pass(1);
-      world.engine.clock.read();
-      expect([layer.suffices(slot, beganMs, durationMs), layer.suffices(NONE, beganMs, durationMs)]).toEqual([
-        false,
-        false,
-      ]);
+      const { sufficesAfter } = waited(durationMs);
+      expect([sufficesAfter(enoughMs), sufficesAfter(1)]).toEqual([true, false]);
     }
   });
 
-  test("a read that began before the key's last denial does not suffice", () => {
-    const { time, layer, slot } = setUp();
+  test("a read that began before its key's last denial suffices: the denial came after the request", () => {
+    const { layer, slot, time, sufficesAfter } = waited(MINUTE);
+    time.pass(10);
     layer.denied(slot, MINUTE);
-    expect(layer.suffices(slot, time.monoMs, MINUTE)).toBe(true);
-    expect(layer.suffices(slot, time.monoMs - 1, MINUTE)).toBe(false);
-    expect(layer.suffices(NONE, time.monoMs - 1, MINUTE)).toBe(true);
+    expect(sufficesAfter(10)).toBe(true);
+  });
+
+  test("in the window after the one that was read, a read suffices if it began before that window did", async () => {
+    const { time, sufficesAfter } = waited(MINUTE, MINUTE_MS - 10_000 - 100);
+    expect([sufficesAfter(100), sufficesAfter(150)]).toEqual([true, true]);
+    // Set forward by two seconds: by this clock the window began before the read did, so the cell held what nobody read.
+    time.jumpWall(2_000);
+    expect(sufficesAfter(1)).toBe(false);
+    time.jumpWall(MINUTE_MS);
+    expect(sufficesAfter(1), "two windows on").toBe(false);
+  });
+
+  test("a read of a window that the clock has left backwards does not suffice", () => {
+    const { time, sufficesAfter } = waited(MINUTE);
+    time.jumpWall(-MINUTE_MS);
+    expect(sufficesAfter(1)).toBe(false);
   });
 
   test("after a clock that was set back everything known is stale, whichever slot it is in", () => {
@@ -142,37 +163,26 @@ describe("the gate", () => {
 
 describe("a read before a decision", () => {
   test("ends with its request's time, however long its own call may take, and keeps the process alive", async () => {
-    const { world, time, origin, layer, alive } = setUp();
+    const { world, time, origin, layer, slot, alive } = setUp();
     origin.trouble("stalled");
     alive.length = 0;
-    const untilMs = time.monoMs + 100;
-    const one = layer.read(world.key(), true, untilMs);
-    const many = layer.readMany(
-      ["a", "b"].map((id) => ({ key: world.key(id), mayClaim: true })),
-      untilMs,
-    );
-    expect(alive.filter((keepsAlive) => keepsAlive === true)).toHaveLength(2);
+    const arrivedMs = time.monoMs;
+    // The first waits for a read of its own. The second arrives after a denial, and must wait until that read is over.
+    const one = layer.read(world.key(), true);
     await time.advance(100);
-    const { sequence } = world;
-    const failed = { isOk: false, beganMs: untilMs, sequence, current: 0, previous: 0 };
-    expect([await one, await many]).toEqual([failed, [failed, failed]]);
+    world.engine.clock.read();
+    layer.denied(slot, MINUTE);
+    const many = layer.readMany(["a", "b"].map((id) => ({ key: world.key(id), mayClaim: true })));
+    expect(alive.filter((keepsAlive) => keepsAlive === true)).toHaveLength(2);
+    await time.advance(READ_TIMEOUT_MS - 100);
+    const failed = { isOk: false, source: "origin", current: 0, previous: 0 };
+    expect(await one).toMatchObject({ ...failed, arrivedMs });
+    await time.advance(100);
+    const late = { ...failed, arrivedMs: arrivedMs + 100 };
+    expect(await many).toMatchObject([late, late]);
     origin.heal();
     await time.advance(READ_TIMEOUT_MS);
     expect(time.pending).toBe(0);
-  });
-
-  test("of a request whose time is over is not waited for", async () => {
-    const { world, time, origin, layer } = setUp();
-    origin.trouble("stalled");
-    const late = layer.read(world.key(), true, time.monoMs - 50);
-    await time.advance(0);
-    expect((await late).isOk).toBe(false);
-    origin.heal();
-  });
-
-  test("what a request may wait is the read timeout from when it came", () => {
-    const { time, layer } = setUp();
-    expect(layer.waitUntilMs()).toBe(time.monoMs + READ_TIMEOUT_MS);
   });
 });
 

@@ -10,10 +10,10 @@ import { withDeadline } from "../core/deadline.ts";
 import type { Trace } from "../core/trace.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Gate, ReadOutcome, Verdict } from "../engine/gate.ts";
+import type { Gate, Verdict, Waited } from "../engine/gate.ts";
 import type { Key } from "../engine/key.ts";
 import type { Ledger } from "../engine/ledger.ts";
-import { sequenceAt, windowStartMs } from "../engine/sequence.ts";
+import { windowStartMs } from "../engine/sequence.ts";
 import { CellMerge } from "./cell-merge.ts";
 import { freshnessMs } from "./freshness.ts";
 import type { Origin } from "./origin.ts";
@@ -82,11 +82,16 @@ export class RegionalLayer implements Gate {
     return this.calls.breaker.isOpen(monoMs) ? "degraded" : "read";
   }
 
-  suffices(slot: Slot, beganMs: number, durationMs: DurationMs): boolean {
+  /**
+   * A read that was joined began at most one timeout before the request arrived, and the request waited at most one more; an older one
+   * means that this process stood still. In the window after the one that was read, the read counts if it began before the window did:
+   * the new cell held nothing then, so a read of it would have brought no more.
+   */
+  suffices({ beganMs, sequence: known }: Waited, sequence: Sequence, nowMs: number, durationMs: DurationMs): boolean {
     const ageMs = this.#engine.clock.monoMs() - beganMs;
-    // A batch may have waited for another of its keys meanwhile. A read by itself takes up to its deadline.
-    if (ageMs > Math.max(freshnessMs(durationMs), this.#options.readTimeoutMs)) return false;
-    return slot === NONE || beganMs >= this.#deniedAtMs(slot, durationMs);
+    if (ageMs > Math.max(freshnessMs(durationMs), 2 * this.#options.readTimeoutMs)) return false;
+    if (known === sequence) return true;
+    return known === sequence - 1 && nowMs - windowStartMs(sequence, durationMs) <= ageMs;
   }
 
   isSettled(slot: Slot, sequence: Sequence): boolean {
@@ -103,31 +108,21 @@ export class RegionalLayer implements Gate {
     this.#engine.table.raiseStrictUntil(slot, this.#engine.clock.monoMs() + durationMs);
   }
 
-  /** The moment up to which a request that begins now may wait, however often it must read. Monotonic clock. */
-  waitUntilMs(): number {
-    return this.#options.clock.monoMs() + this.#options.readTimeoutMs;
+  /** Reads the cells of a key that `verdict` asked for: a failure if that takes longer than the read timeout. */
+  async read(key: Key, mayClaim: boolean): Promise<Waited> {
+    const [waited] = await this.readMany([{ key, mayClaim }]);
+    return waited!;
   }
 
-  /** Reads the cells of a key that `verdict` asked for; a failure if that takes longer than until `untilMs`. Never rejects. */
-  async read(key: Key, mayClaim: boolean, untilMs: number): Promise<ReadOutcome> {
-    const wish = this.#wish(key, mayClaim);
-    return (await this.#inTime(() => this.refresh.read(wish), untilMs)) ?? failure(wish.sequence, untilMs);
-  }
-
-  async readMany(
-    keys: readonly { readonly key: Key; readonly mayClaim: boolean }[],
-    untilMs: number,
-  ): Promise<readonly ReadOutcome[]> {
+  /** The same for several keys. They wait for one read each, of those that began early enough for the request. */
+  async readMany(keys: readonly { readonly key: Key; readonly mayClaim: boolean }[]): Promise<readonly Waited[]> {
+    const arrivedMs = this.#engine.clock.monoMs();
+    const { readTimeoutMs, timers } = this.#options;
     const wishes = keys.map(({ key, mayClaim }) => this.#wish(key, mayClaim));
-    const outcomes = await this.#inTime(() => this.refresh.readMany(wishes), untilMs);
-    return outcomes ?? wishes.map(({ sequence }) => failure(sequence, untilMs));
-  }
-
-  /** Somebody waits for it: the deadline keeps the process alive. */
-  async #inTime<Outcome>(start: () => Promise<Outcome>, untilMs: number): Promise<Outcome | null> {
-    const { clock, timers } = this.#options;
-    const outcome = await withDeadline(start, Math.max(0, untilMs - clock.monoMs()), timers, undefined, true);
-    return outcome.kind === "done" ? outcome.value : null;
+    // Somebody waits for it: the deadline keeps the process alive.
+    const read = await withDeadline(() => this.refresh.readMany(wishes), readTimeoutMs, timers, undefined, true);
+    const outcomes = read.kind === "done" ? read.value : wishes.map(() => failure(0 as Sequence, arrivedMs));
+    return outcomes.map((outcome) => ({ ...outcome, source: "origin", arrivedMs }));
   }
 
   start(): void {
@@ -221,11 +216,10 @@ export class RegionalLayer implements Gate {
 
   #wish(key: Key, mayClaim: boolean): ReadWish {
     const engine = this.#engine;
-    const sequence = sequenceAt(engine.clock.nowMs(), key.durationMs);
     const { h0, h1, h2 } = engine.locateKey(key);
     const slot = engine.table.find(h0, h1, h2, key.durationMs);
     const notBeforeMs = slot === NONE ? Number.NEGATIVE_INFINITY : this.#deniedAtMs(slot, key.durationMs);
-    return { key, sequence, notBeforeMs, mayClaim };
+    return { key, notBeforeMs, mayClaim };
   }
 
   /** The clock was set back: what is known of any cell may be of another time. */

@@ -1,14 +1,15 @@
 /**
  * Invariants 12, 13 and the first half of 19: an allow that is not degraded rests on data as young as the rules say.
  *
- * Fresh: the process heard of both cells in calls that began at most the freshness interval ago, of the current one only if
- * the window itself is older than that; or a read was made for this very request, which may take as long as the read
- * timeout (for a batch twice: a second read may follow the first).
+ * Fresh: when the request arrived, the process had heard of both cells in calls that began at most the freshness interval before, of
+ * the current one only if the window itself is older than that; or a read was made for this request, which may take as long as the
+ * read timeout (in a batch twice: an item may join a read that is under way, and then wait for the others').
  *
- * Strict: within one duration after the key's last denial by this process, a read (or a raise, which answers the same) of
- * the current cell that began after that denial was answered. A request that waited for a read may have been overtaken by a denial
- * meanwhile: it arrived at most the read timeout ago, and its read began after the last denial that was known then. Nothing else
- * ends strictness early: neither the next window nor an eviction.
+ * Strict: within one duration after the last denial by this process that was known when the request arrived, a read (or a raise, which
+ * answers the same) of the current cell that began after that denial was answered. A denial while the request waits asks for no more.
+ * Nothing else ends strictness early: neither the next window nor an eviction.
+ *
+ * A read of the window before counts for the current cell too, if it began before the window did: the cell held nothing then.
  *
  * Degraded: only where something is wrong with the region, or was within the healing time; where a read may come too late with nothing
  * wrong; where the key lost its slot while it was read; and before the first import of a process that has just begun.
@@ -38,8 +39,8 @@ export class Freshness implements CheckerPart {
   #horizons: Horizons | undefined;
   #disturbances: Disturbances | undefined;
   readonly #heard = new Map<string, Heard>();
-  /** The last denial of each key, monotonic clock. */
-  readonly #deniedMs = new Map<string, number>();
+  /** The denials by process and key, in order, monotonic clock. */
+  readonly #deniedMs = new Map<string, number[]>();
 
   check({ atMs, process, event }: HistoryLine, truth: Truth): Problem {
     if (event.kind === "setup") {
@@ -67,19 +68,28 @@ export class Freshness implements CheckerPart {
   #decision(atMs: number, process: string, event: DecisionEvent, life: LifeTruth): Problem {
     const { key, sequence, monoMs, reason, degraded } = event;
     const options = this.#options!;
-    if (reason === "limit") this.#deniedMs.set(`${process} ${key}`, monoMs);
+    if (reason === "limit") {
+      const denials = this.#deniedMs.get(`${process} ${key}`) ?? [];
+      this.#deniedMs.set(`${process} ${key}`, denials);
+      denials.push(monoMs);
+    }
     if (reason !== "allowed") return undefined;
     if (degraded)
       return this.#mayDegrade(atMs, process, event, life) ? undefined : "honesty: degraded, and nothing is wrong";
     if (!options.hasOrigin) return undefined;
     this.checked++;
-    const heard = this.#heard.get(placeOf(process, key, sequence));
-    return this.#strict(process, event, heard) ?? this.#fresh(process, event, heard, options.readTimeoutMs);
+    const heard = this.#heard.get(placeOf(process, key, sequence)) ?? NOTHING;
+    const previous = this.#heard.get(placeOf(process, key, sequence - 1)) ?? NOTHING;
+    const readMs = Math.max(heard.readMs, readBefore(event, previous));
+    return (
+      this.#strict(process, event, Math.max(heard.anyMs, readMs)) ??
+      fresh(event, heard.anyMs, previous.anyMs, readMs, options.readTimeoutMs)
+    );
   }
 
   #mayDegrade(atMs: number, process: string, event: DecisionEvent, life: LifeTruth): boolean {
     const { region, begunAtMs, forgotAtMs } = life;
-    const { key, monoMs, durationMs } = event;
+    const { key, arrivedMs, durationMs } = event;
     const options = this.#options!;
     const { joinMs } = this.#horizons!;
     if (this.#disturbances!.at(region).isFelt(atMs)) return true;
@@ -90,33 +100,41 @@ export class Freshness implements CheckerPart {
     if (!options.hasOrigin) return false;
     // A key that lost its slot while it was read counts under another id, and the answer may not be relied on.
     const waitMaxMs = options.readTimeoutMs * (event.batch === 0 ? 1 : 2);
-    // PENDING(4): under a flood of denials every read begins before the last one.
-    if (monoMs - (this.#deniedMs.get(`${process} ${key}`) ?? Number.NEGATIVE_INFINITY) < durationMs) return true;
-    return mayReadLate(options, event) || atMs - forgotAtMs <= waitMaxMs;
+    const deniedMs = this.#deniedMs.get(`${process} ${key}`)?.at(-1) ?? Number.NEGATIVE_INFINITY;
+    return mayReadLate(options, event, arrivedMs - deniedMs < durationMs) || atMs - forgotAtMs <= waitMaxMs;
   }
 
-  #strict(process: string, event: DecisionEvent, heard: Heard | undefined): Problem {
-    const { key, monoMs, durationMs, source, batch } = event;
-    const deniedMs = this.#deniedMs.get(`${process} ${key}`);
+  /** `heardMs`: when the last call about the current cell began. */
+  #strict(process: string, event: DecisionEvent, heardMs: number): Problem {
+    const { key, monoMs, arrivedMs, durationMs } = event;
+    // A denial at the very moment of the arrival may have come after it.
+    const deniedMs = this.#deniedMs.get(`${process} ${key}`)?.findLast((atMs) => atMs < arrivedMs);
     if (deniedMs === undefined) return undefined;
-    const agoMs = monoMs - deniedMs;
     // PENDING(8): strictness ends with the slot.
-    if (heard === undefined) return undefined;
-    const waitMaxMs = source === "origin" ? this.#options!.readTimeoutMs * (batch === 0 ? 1 : 2) : 0;
-    const sinceMs = Math.min(deniedMs, monoMs - waitMaxMs) - ROUNDING_MS;
-    if (agoMs >= durationMs || (heard !== undefined && heard.anyMs >= sinceMs)) return undefined;
-    return `strict: allowed ${agoMs} ms after a denial, the last call began ${monoMs - (heard?.anyMs ?? Number.NaN)} ms ago`;
+    if (heardMs === Number.NEGATIVE_INFINITY) return undefined;
+    if (arrivedMs - deniedMs >= durationMs || heardMs >= deniedMs - ROUNDING_MS) return undefined;
+    return `strict: allowed ${monoMs - deniedMs} ms after a denial, the last call began ${monoMs - heardMs} ms ago`;
   }
+}
 
-  #fresh(process: string, event: DecisionEvent, heard: Heard | undefined, timeoutMs: number): Problem {
-    const { key, sequence, monoMs, wallMs, durationMs, source, batch } = event;
-    const freshMs = freshnessMs(durationMs) + ROUNDING_MS;
-    const previous = this.#heard.get(placeOf(process, key, sequence - 1));
-    const isYoung = wallMs - sequence * durationMs < freshMs;
-    const isCurrentFresh = isYoung || (heard !== undefined && monoMs - heard.anyMs <= freshMs);
-    if (isCurrentFresh && previous !== undefined && monoMs - previous.anyMs <= freshMs) return undefined;
-    const waitMaxMs = timeoutMs * (batch === 0 ? 1 : 2);
-    if (source === "origin" && heard !== undefined && monoMs - heard.readMs <= freshMs + waitMaxMs) return undefined;
-    return `fresh: allowed from ${source}, last heard of the cell ${monoMs - (heard?.anyMs ?? Number.NaN)} ms ago of ${freshMs}`;
-  }
+const NOTHING: Heard = { readMs: Number.NEGATIVE_INFINITY, anyMs: Number.NEGATIVE_INFINITY };
+
+/** When the read of the window before began that this request waited for, if it began before the window of the decision did. */
+function readBefore({ source, monoMs, wallMs, sequence, durationMs }: DecisionEvent, previous: Heard): number {
+  const windowBeganMs = monoMs - (wallMs - sequence * durationMs);
+  const isBefore = source === "origin" && previous.readMs <= windowBeganMs + ROUNDING_MS;
+  return isBefore ? previous.readMs : Number.NEGATIVE_INFINITY;
+}
+
+/** When the last calls about the current and the previous cell began, and the last read that counts for the current one. */
+function fresh(event: DecisionEvent, heardMs: number, previousMs: number, readMs: number, timeoutMs: number): Problem {
+  const { sequence, monoMs, wallMs, arrivedMs, durationMs, source, batch } = event;
+  const freshMs = freshnessMs(durationMs) + ROUNDING_MS;
+  const wallArrivedMs = wallMs - (monoMs - arrivedMs);
+  const isYoung = wallArrivedMs - sequence * durationMs < freshMs;
+  const isCurrentFresh = isYoung || arrivedMs - heardMs <= freshMs;
+  if (isCurrentFresh && arrivedMs - previousMs <= freshMs) return undefined;
+  const waitMaxMs = timeoutMs * (batch === 0 ? 1 : 2);
+  if (source === "origin" && monoMs - readMs <= freshMs + waitMaxMs) return undefined;
+  return `fresh: allowed from ${source}, last heard of the cell ${monoMs - heardMs} ms ago of ${freshMs}`;
 }

@@ -63,11 +63,10 @@ export function horizonsOf(options: WorldOptions): Horizons {
 }
 
 /**
- * How many reads a request may have to wait for, one after another: one more than one where its window has just begun, as a
- * read of the window before had to end first; and in a batch, where an item may grow stale while another waits for its own.
+ * How many reads a request may have to wait for, one after another: its own, and before it one that is under way and too old for it,
+ * because it is of the window before, or began before the key's last denial. In a batch that may be so for any of the items.
  */
-const READS_AT_ROLLOVER = 2;
-const READS_IN_BATCH = 3;
+const READS_MAX = 2;
 
 /** Whether a single read may be given up with nothing wrong: where that happens often, breakers open. */
 export function isOriginFar({ originDelayMs, readTimeoutMs }: WorldOptions): boolean {
@@ -81,9 +80,10 @@ export function isOriginFar({ originDelayMs, readTimeoutMs }: WorldOptions): boo
 export function mayReadLate(
   { originDelayMs, readTimeoutMs }: WorldOptions,
   { wallMs, sequence, durationMs, batch }: DecisionEvent,
+  isStrict = false,
 ): boolean {
   // A read of the window before began before its end; whoever waits for it began before it was over, and waits no longer itself.
   const hasJustBegun = wallMs - sequence * durationMs <= 2 * readTimeoutMs;
-  const readsAlone = hasJustBegun ? READS_AT_ROLLOVER : 1;
-  return (batch === 0 ? readsAlone : READS_IN_BATCH) * 2 * DELAY_WORST * originDelayMs >= readTimeoutMs;
+  const reads = hasJustBegun || isStrict || batch !== 0 ? READS_MAX : 1;
+  return reads * 2 * DELAY_WORST * originDelayMs >= readTimeoutMs;
 }

@@ -48,11 +48,13 @@ export class Sanity implements CheckerPart {
       this.#batch.push(event);
       this.#teller = process;
     }
-    // What was read for a key without a slot is in the effective count alone, not in the slot that a batch then makes.
+    // What was read for a key without a slot is in the effective count alone, not in the slot that a batch then makes. So is what memory
+    // held when a batch arrived, of a key that was evicted while other items were read.
     // After a clock that was followed back, the decision rests on a slot of a later window, which is given up for a new one.
     const mayKnowMore =
       (event.source === "origin" && event.batch !== 0) ||
       ((event.source === "origin" || event.batch !== 0) && own + others + foreign === 0) ||
+      (event.batch !== 0 && truth.life(process).evicted > 0) ||
       truth.life(process).followed > 0;
     const expected = usedBy(event) + (reason === "batch" ? 0 : truth.together(process, event));
     if (effective < expected || (effective > expected && !mayKnowMore))
