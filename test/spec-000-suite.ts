@@ -287,6 +287,7 @@ export function spec000({
       "a %s store drops batches, and the denial stands here all the same",
       async (trouble) => {
         const { eu, counters, time } = setUp();
+        await time.settle();
         counters.trouble(trouble);
         await exhaust(eu);
         await time.advance(30_000);
@@ -354,6 +355,7 @@ export function spec000({
 
     test("read errors are counted, and the reading continues", async () => {
       const { us, counters, time, row } = setUp();
+      await time.settle();
       counters.trouble("failing");
       await time.advance(3 * READ_MS);
       expect(us.limiter.stats().global!.roundsFailed).toBeGreaterThanOrEqual(3);

@@ -150,6 +150,75 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
     expect(other.health!().lastFailure?.message).toContain('the region "eu" is used by 2 origins');
   });
 
+  test("one origin that is in use under two names is reported, and a past rename is not", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix);
+    await counters.register!("default", "1");
+    const answers: (string | null)[] = [];
+    for (let round = 0; round < 3; round++) answers.push((await counters.register!("eu", "1")).conflict);
+    expect(answers).toEqual([null, null, expect.stringContaining('"eu" shares its origin with "default"')]);
+    expect(counters.health!()).toMatchObject({ failures: { region: 1 }, lastFailure: { kind: "region" } });
+    await ask(`UPDATE ${prefix}origins SET seen_at = seen_at - 30000 WHERE region = 'default'`);
+    expect(await counters.register!("eu", "1")).toEqual({ aliases: ["default"], conflict: null });
+    expect(counters.health!().failures).toEqual({ region: 1 });
+  });
+
+  test("a region that was renamed days ago is still one origin, until the last row of the old name is gone", async () => {
+    const prefix = newPrefix();
+    const DAY_MS = 86_400_000;
+    const monthly = { ...row("a", 60), expiresAtMs: Date.now() + 20 * DAY_MS };
+    const counters = make(prefix);
+    await counters.register!("default", "1");
+    await counters.publish("default", [monthly]);
+    await counters.register!("eu", "1");
+    await counters.publish("eu", [{ ...monthly, count: 61 }]);
+    // Three days pass for the old name.
+    await ask(`UPDATE ${prefix}origins SET seen_at = seen_at - ${3 * DAY_MS} WHERE region = 'default'`);
+    await ask(`UPDATE ${prefix}counters SET changed_at = changed_at - ${3 * DAY_MS} WHERE region = 'default'`);
+    await counters.cleanUp(Date.now(), 100);
+    expect(await seen(counters)).toEqual({ a: 61 });
+    expect((await counters.register!("eu", "1")).aliases).toEqual(["default"]);
+    // Another origin uses the old name now: what it writes does not keep the pair.
+    await counters.register!("default", "2");
+    await ask(`DELETE FROM ${prefix}counters WHERE region = 'default'`);
+    await counters.publish("default", [{ ...monthly, count: 5 }]);
+    // Pairs are looked at once per hour and process.
+    await ask(`UPDATE ${prefix}turns SET until_at = 0`);
+    await make(prefix).cleanUp(Date.now(), 100);
+    const pairs = (await ask(`SELECT origin FROM ${prefix}origins ORDER BY origin, region`)) as { origin: unknown }[];
+    expect(pairs.map(({ origin }) => String(origin))).toEqual(["1", "2"]);
+    expect(await seen(counters)).toEqual({ a: 66 });
+  });
+
+  test("processes without an origin are forgotten after ten minutes", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix);
+    await counters.publish("eu", [row("a", 1)]);
+    for (const life of ["life:1", "life:2"]) await counters.register!("eu", life);
+    await ask(`UPDATE ${prefix}origins SET seen_at = seen_at - 660000 WHERE origin = 'life:1'`);
+    await counters.cleanUp(Date.now(), 100);
+    const pairs = (await ask(`SELECT origin FROM ${prefix}origins`)) as { origin: unknown }[];
+    expect(pairs.map(({ origin }) => String(origin))).toEqual(["life:2"]);
+  });
+
+  test("more names of shared origins than can be handled fail the import, with what to do", async () => {
+    const prefix = newPrefix();
+    const counters = make(prefix);
+    await counters.publish("eu", [row("a", 1)]);
+    for (let at = 0; at < 10_001; at += 1_000) {
+      const values = Array.from({ length: Math.min(1_000, 10_001 - at) }, (_, i) => `('pod-${at + i}', '1', 1)`);
+      await ask(`INSERT INTO ${prefix}origins (region, origin, seen_at) VALUES ${values.join(", ")}`);
+    }
+    await expect(readWhole(counters, "us", null)).rejects.toMatchObject({
+      kind: "region",
+      message: expect.stringContaining("more than 10000 region names share origins"),
+    });
+    await ask(`DELETE FROM ${prefix}origins WHERE region = 'pod-0'`);
+    await counters.publish("pod-1", [row("a", 5)]);
+    await counters.publish("pod-2", [row("a", 4)]);
+    expect(await seen(counters)).toEqual({ a: 6 });
+  });
+
   test("the migrations are applied once, and then there is nothing to do", async () => {
     const prefix = newPrefix();
     expect(await migrate(prefix)).toEqual({ from: 0, to: VERSION });

@@ -14,6 +14,7 @@ import {
   type OriginCount,
   type Raise,
   type Read,
+  type Registration,
 } from "sluice";
 import type { ManualTime } from "./manual-time.ts";
 
@@ -183,6 +184,7 @@ function countersInMemory(time: ManualTime): Counters {
 export class TroubledCounters implements Counters {
   readonly published: { readonly region: string; readonly rows: readonly CounterRow[] }[] = [];
   readonly reads: { readonly region: string; readonly cursor: string | null }[] = [];
+  readonly registered: string[] = [];
   readonly denialWrites: { readonly region: string; readonly rows: readonly DenialRow[] }[] = [];
   readonly denials: Denials;
   cleanUps = 0;
@@ -225,6 +227,12 @@ export class TroubledCounters implements Counters {
   cleanUp(nowMs: number, rowsMax: number): Promise<number> {
     this.cleanUps++;
     return this.#line.call(() => this.#store.cleanUp(nowMs, rowsMax));
+  }
+
+  /** A store that is asked for this before it is written or read. */
+  register(region: string, origin: string): Promise<Registration> {
+    this.registered.push(`${region} ${origin}`);
+    return this.#line.call(() => this.#store.register!(region, origin));
   }
 
   async close(): Promise<void> {

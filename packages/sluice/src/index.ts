@@ -18,6 +18,7 @@ export type {
   DeniedCell,
   ImportedCell,
   ImportPage,
+  Registration,
 } from "./global/counters.ts";
 export type { GlobalMode } from "./global/global-layer.ts";
 export type { OverAdmission } from "./global/over-admission.ts";

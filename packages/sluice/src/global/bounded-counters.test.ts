@@ -77,12 +77,12 @@ describe("bounded counters", () => {
     expect([store.published.length, store.closed, time.pending]).toEqual([1, 0, 0]);
   });
 
-  test("a store that can tell origins apart is told, one that cannot is not", async () => {
+  test("a store that registers region names answers, and one that does not is not asked", async () => {
     const { time, store, bounded } = setUp();
-    await bounded.register("eu", "7");
-    const told: string[] = [];
-    const register = async (region: string, origin: string) => void told.push(region, origin);
-    await new BoundedCounters(Object.assign(store, { register }), time.timers).register("eu", "7");
-    expect(told).toEqual(["eu", "7"]);
+    await bounded.register("default", "7");
+    expect((await bounded.register("eu", "7")).aliases).toEqual(["default"]);
+    const plain = new BoundedCounters(Object.assign(store, { register: undefined }) as never, time.timers);
+    expect(await plain.register("eu", "7")).toEqual({ aliases: [], conflict: null });
+    expect(store.registered).toEqual(["default 7", "eu 7"]);
   });
 });

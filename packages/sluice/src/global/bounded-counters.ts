@@ -5,15 +5,17 @@
  */
 import type { Timers } from "../core/clock.ts";
 import { type Pending, withDeadline } from "../core/deadline.ts";
-import type { Counters } from "./counters.ts";
+import type { Counters, Registration } from "./counters.ts";
 
 const CALL_DEADLINE_MS = 10_000;
+/** For a store that does not implement `register`. */
+const NOT_REGISTERED: Registration = { aliases: [], conflict: null };
 
 export class BoundedCounters implements Counters {
   readonly publish: Counters["publish"];
   readonly read: Counters["read"];
   readonly cleanUp: Counters["cleanUp"];
-  readonly register: (region: string, origin: string) => Promise<void>;
+  readonly register: (region: string, origin: string) => Promise<Registration>;
   readonly denials: Counters["denials"];
   readonly #timers: Timers;
   readonly #pending: Pending = new Set();
@@ -24,7 +26,8 @@ export class BoundedCounters implements Counters {
     this.publish = (region, rows) => this.#call(() => counters.publish(region, rows));
     this.read = (region, cursor) => this.#call(() => counters.read(region, cursor));
     this.cleanUp = (nowMs, rowsMax) => this.#call(() => counters.cleanUp(nowMs, rowsMax));
-    this.register = (region, origin) => this.#call(async () => counters.register?.(region, origin));
+    this.register = (region, origin) =>
+      this.#call(async () => (await counters.register?.(region, origin)) ?? NOT_REGISTERED);
     this.denials = {
       write: (region, rows) => this.#call(() => counters.denials.write(region, rows)),
       active: (nowMs) => this.#call(() => counters.denials.active(nowMs)),

@@ -298,6 +298,146 @@ export function countersConformance(
       expect((await counters.denials.active(soon - 1)).map(({ key }) => key.identifier)).toEqual(["new"]);
     });
 
+    describe("region names", () => {
+      /** Two names of the origin 1, and a third region; "default" was renamed to "eu". */
+      async function renamed() {
+        const under = await setUp();
+        const register = (region: string, origin: string) => under.counters.register!(region, origin);
+        await register("default", "1");
+        await under.counters.publish("default", [under.row("a", 60)]);
+        await register("us", "2");
+        await under.counters.publish("us", [under.row("a", 7)]);
+        await register("eu", "1");
+        return { ...under, register };
+      }
+
+      test("rows of another name of its origin are a region's own rows", async () => {
+        const { counters, row, seen } = await renamed();
+        expect(await seen("eu")).toEqual({ "7/a": [7, 60] });
+        await counters.publish("eu", [row("a", 61)]);
+        expect(await seen("eu")).toEqual({ "7/a": [7, 61] });
+        expect(await seen("default")).toEqual({ "7/a": [7, 61] });
+      });
+
+      test("a third region counts an origin once, by the largest row of its names", async () => {
+        const { counters, row, seen } = await renamed();
+        await counters.publish("eu", [row("a", 50), row("b", 3)]);
+        expect(await seen("us")).toEqual({ "7/a": [60, 7], "7/b": [3, 0] });
+        await counters.publish("eu", [row("a", 65)]);
+        expect(await seen("us")).toEqual({ "7/a": [65, 7], "7/b": [3, 0] });
+        expect(await seen("sa")).toEqual({ "7/a": [72, 0], "7/b": [3, 0] });
+      });
+
+      test("changes are read by origin too, with the rows that did not change", async () => {
+        const { counters, row } = await renamed();
+        const { cursor } = await readWhole(counters, "us", null);
+        await counters.publish("eu", [row("a", 50)]);
+        expect(table((await readWhole(counters, "us", cursor)).cells)).toEqual({ "7/a": [60, 7] });
+        expect(table((await readWhole(counters, "eu", cursor)).cells)).toEqual({ "7/a": [7, 60] });
+      });
+
+      test("names are grouped through an origin that was replaced, and two renames in a row are one region", async () => {
+        const { counters, row, register, seen } = await renamed();
+        // The Redis of "eu" is replaced, and after that the region is renamed again.
+        await register("eu", "3");
+        await counters.publish("eu", [row("a", 62)]);
+        await register("eu-west", "3");
+        await counters.publish("eu-west", [row("a", 63)]);
+        expect(await seen("us")).toEqual({ "7/a": [63, 7] });
+        expect(await seen("sa")).toEqual({ "7/a": [70, 0] });
+        expect((await seen("eu"))["7/a"]).toEqual([7, 63]);
+        expect((await seen("eu-west"))["7/a"]![0]).toBeLessThanOrEqual(67);
+      });
+
+      test("two regions that used one name by mistake are counted apart once each has its own", async () => {
+        const { counters, row, nowMs, register, seen } = await renamed();
+        await register("default", "4");
+        await register("ap", "4");
+        // In a cell whose window began while the name was shared, its row may contain counts of either.
+        await counters.publish("eu", [row("b", 5)]);
+        await counters.publish("ap", [row("b", 6)]);
+        expect(await seen("eu")).toMatchObject({ "7/b": [6, 5] });
+        expect(await seen("us")).toMatchObject({ "7/b": [11, 0] });
+        const later = Math.ceil(nowMs() / MINUTE_MS) + 120;
+        await counters.publish("default", [row("c", 2, later)]);
+        await counters.publish("eu", [row("c", 5, later)]);
+        await counters.publish("ap", [row("c", 6, later)]);
+        expect((await seen("us"))[`${later}/c`]![0]).toBeLessThanOrEqual(11);
+      });
+
+      test("a rename while pages are read makes no row count twice", async () => {
+        const { counters, row, register } = await setUpNames();
+        const rows = (count: number) => Array.from({ length: 2_500 }, (_, i) => row(`k${i}`, count));
+        await register("default", "1");
+        await counters.publish("default", rows(4));
+        let page = await counters.read("us", null);
+        await register("eu", "1");
+        await counters.publish("eu", rows(5));
+        const found = new Map(page.cells.map(({ key, foreign }) => [key.identifier, foreign]));
+        while (page.rest !== undefined) {
+          page = await counters.read("us", page.rest);
+          for (const { key, foreign } of page.cells) found.set(key.identifier, foreign);
+        }
+        expect(found.size).toBe(2_500);
+        expect([...new Set(found.values())].every((count) => count === 4 || count === 5)).toBe(true);
+        const after = await readWhole(counters, "us", page.cursor);
+        for (const { key, foreign } of after.cells) found.set(key.identifier, foreign);
+        expect(new Set(found.values())).toEqual(new Set([5]));
+      });
+
+      test("thousands of cells of two names are given page by page, each once", async () => {
+        const { counters, row, register } = await setUpNames();
+        await register("default", "1");
+        await register("eu", "1");
+        const rows = Array.from({ length: 2_499 }, (_, i) => row(`k${Math.floor(i / 3)}`, i + 1, 7 + (i % 3)));
+        for (const region of ["default", "eu", "ap"]) await counters.publish(region, rows);
+        const { cells } = await readWhole(counters, "us", null);
+        const names = new Set(cells.map(({ key, sequence }) => `${sequence}/${key.identifier}`));
+        expect([names.size, cells.length]).toEqual([2_499, 2_499]);
+        expect(cells.reduce((total, { foreign }) => total + foreign, 0)).toBe(2_499 * 2_500);
+      });
+
+      test("odd names are told apart", async () => {
+        const { counters, row, register, seen } = await setUpNames();
+        for (const region of ["eu", "EU", "\u0000", "\\"]) await counters.publish(region, [row("a", 10)]);
+        await register("\u0000", "1");
+        expect((await register("\\", "1")).aliases).toEqual(["\u0000"]);
+        expect(await seen("us")).toEqual({ "7/a": [30, 0] });
+        expect(await seen("\\")).toEqual({ "7/a": [20, 10] });
+      });
+
+      test("a denial under another name of its origin is a region's own denial", async () => {
+        const { counters, denial } = await renamed();
+        await counters.denials.write("default", [denial("a", 10)]);
+        await counters.denials.write("us", [denial("a", 8), denial("b", 9)]);
+        const limits = async (region: string) =>
+          (await counters.denials.read!(region, null)).cells
+            .map(({ key, foreignLimit, ownLimit }) => [key.identifier, foreignLimit, ownLimit])
+            .sort();
+        const seenByEu = [
+          ["a", 8, 10],
+          ["b", 9, null],
+        ];
+        expect([await limits("eu"), await limits("default")]).toEqual([seenByEu, seenByEu]);
+        expect(await limits("us")).toEqual([
+          ["a", 10, 8],
+          ["b", null, 9],
+        ]);
+      });
+
+      test("a registration answers the other names of the origin", async () => {
+        const { register } = await renamed();
+        expect((await register("eu", "1")).aliases).toEqual(["default"]);
+        expect((await register("us", "2")).aliases).toEqual([]);
+        expect((await register("ap", "9")).aliases).toEqual([]);
+      });
+
+      async function setUpNames() {
+        const under = await setUp();
+        return { ...under, register: (region: string, origin: string) => under.counters.register!(region, origin) };
+      }
+    });
+
     test("a caller whose clock runs ahead deletes no row that is still alive", async () => {
       const { counters, row, denial, nowMs, seen } = await setUp();
       await counters.publish("eu", [row("a", 5)]);

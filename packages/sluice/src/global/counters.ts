@@ -23,9 +23,9 @@ export interface CounterRow {
 export interface ImportedCell {
   readonly key: Key;
   readonly sequence: number;
-  /** The sum of all other regions' components. */
+  /** What the other origins have accepted: for each of them the largest component of its region names, added up. */
   readonly foreign: number;
-  /** The asking region's own component, 0 if there is none. */
+  /** What this region's origin has accepted: the largest component of its region names, 0 if there is none. */
   readonly own: number;
 }
 
@@ -39,6 +39,14 @@ export interface ImportPage {
   readonly isAll?: true;
   /** How many regions have published or registered lately, the asking one included. */
   readonly regionsLive: number;
+}
+
+/** What a store answers to a registration. */
+export interface Registration {
+  /** Other region names of the same origin whose rows may still be alive: after a region was renamed. */
+  readonly aliases: readonly string[];
+  /** What is wrong with the use of region names now, and what to do about it; null if nothing is. */
+  readonly conflict: string | null;
 }
 
 /** "This cell is full": the first denial of a key in a window, told to the other regions. */
@@ -82,10 +90,12 @@ export interface Counters {
    */
   cleanUp(nowMs: number, rowsMax: number): Promise<number>;
   /**
-   * Says that the processes of this origin speak for a region. Two origins that use one region's name would hide each other's
-   * counts: a store that can tell counts it among its failures.
+   * Says that this region name belongs to this origin. It is called before the first row is published under the name and before
+   * the first read, and every ten seconds after that. A store that implements it counts rows by origin (see `ImportedCell`): a read
+   * never returns a row without regard to the registrations that came before it. It also reports misuse: two origins under one
+   * region name hide each other's counts.
    */
-  register?(region: string, origin: string): Promise<void>;
+  register?(region: string, origin: string): Promise<Registration>;
   readonly denials: Denials;
   /** Lets go of connections. */
   close(): Promise<void>;

@@ -9,7 +9,7 @@ function setUp(
   fields: {
     readonly floor?: number | null;
     readonly uint32?: () => number;
-    /** What the origin says it is, one by one. */
+    /** The identities that the origin answers, one by one; then it is away. */
     readonly originIds?: (string | null)[];
   } = {},
 ) {
@@ -29,18 +29,72 @@ function setUp(
   const originIds = fields.originIds ?? [];
   const originId = async () => originIds.shift() ?? null;
   const options = { region: "eu", mode, ...rhythm, originId, clock, timers, random, trace: null };
-  const registered: string[] = [];
-  const register = async (region: string, origin: string) => void registered.push(`${region} ${origin}`);
-  const store = fields.originIds === undefined ? counters : Object.assign(counters, { register });
-  return { world, time, counters, registered, layer: new GlobalLayer(engine, ledger, store, options) };
+  // Without identities, a store that does not register.
+  if (fields.originIds === undefined) Object.assign(counters, { register: undefined });
+  return { world, time, counters, layer: new GlobalLayer(engine, ledger, counters, options) };
 }
 
 describe("global layer", () => {
-  test("a region says every ten seconds which origin it is, while the origin can be asked", async () => {
-    const { time, registered, layer } = setUp("counters", { originIds: ["7", null, "7"] });
+  test("a region registers with its origin at the start, before its first publish, and every ten seconds", async () => {
+    const { time, counters, layer } = setUp("counters", { originIds: ["7"] });
+    layer.start();
+    await time.advance(500);
+    expect(counters.registered).toEqual(["eu 7"]);
+    await time.advance(1_000);
+    expect([counters.registered.length, counters.published.length]).toEqual([2, 1]);
+    await time.advance(33_000);
+    expect(counters.registered).toEqual(Array(5).fill("eu 7"));
+    layer.stop();
+  });
+
+  test("while an origin is away, the region goes on registering with the identity that it had", async () => {
+    const { time, counters, layer } = setUp("counters", { originIds: ["7"] });
     layer.start();
     await time.advance(35_000);
-    expect(registered).toEqual(["eu 7", "eu 7"]);
+    expect(counters.registered).toEqual(Array(5).fill("eu 7"));
+    layer.stop();
+  });
+
+  test("nothing is published or imported before the origin has said which it is", async () => {
+    // A region that had been renamed published under its new name, and took the rows of its old name for those of another region.
+    const { world, time, counters, layer } = setUp("both", {
+      floor: 0,
+      originIds: [...Array(40).fill(null), "7", "7", "7"],
+    });
+    world.accept("a", 50);
+    layer.start();
+    await time.advance(5_000);
+    expect([counters.registered, counters.published, counters.reads, layer.isImported]).toEqual([[], [], [], false]);
+    expect(layer.failed).toBeGreaterThan(0);
+    await time.advance(60_000);
+    expect([layer.isImported, counters.rowsOf("eu").length]).toEqual([true, 1]);
+    layer.stop();
+  });
+
+  test("a region whose registrations fail for half a minute registers again before it publishes", async () => {
+    const { time, counters, layer } = setUp("counters", { originIds: ["7"] });
+    layer.start();
+    await time.advance(5_000);
+    const register = counters.register.bind(counters);
+    counters.register = () => Promise.reject(new Error("no rights"));
+    await time.advance(45_000);
+    const published = counters.published.length;
+    await time.advance(10_000);
+    expect([counters.published.length, layer.publish.failed > 5]).toEqual([published, true]);
+    counters.register = register;
+    await time.advance(2_500);
+    expect(counters.published.length).toBeGreaterThan(published);
+    layer.stop();
+  });
+
+  test("the other names of its origin, and a name in use at the same time, are reported", async () => {
+    const { time, counters, layer } = setUp("counters", { originIds: ["7"] });
+    await counters.store.register!("default", "7");
+    layer.start();
+    await time.advance(500);
+    expect([layer.aliases, layer.conflict]).toEqual([["default"], expect.stringContaining('"default"')]);
+    await time.advance(40_000);
+    expect([layer.aliases, layer.conflict]).toEqual([["default"], null]);
     layer.stop();
   });
 
@@ -251,11 +305,11 @@ describe("global layer", () => {
 
   describe("the join at the start", () => {
     test("registers, then reads everything to its last page, though that takes longer than an import may", async () => {
-      const { time, counters, registered, layer } = setUp("counters", { originIds: ["7"] });
+      const { time, counters, layer } = setUp("counters", { originIds: ["7"] });
       const pages = ["1", "2", "3", undefined];
       const seen: (string | null)[] = [];
       counters.read = async (_, cursor) => {
-        expect(registered).toEqual(["eu 7"]);
+        expect(counters.registered).toEqual(["eu 7"]);
         seen.push(cursor);
         // Each page takes as long as a whole import may.
         time.pass(2_000);
@@ -266,14 +320,6 @@ describe("global layer", () => {
       await time.settle();
       expect(seen).toEqual([null, "1", "2", "3"]);
       expect(layer.isImported).toBe(true);
-      layer.stop();
-    });
-
-    test("an origin that cannot be read does not keep a process from importing", async () => {
-      const { time, registered, layer } = setUp("counters", { originIds: [] });
-      layer.start();
-      await time.settle();
-      expect([registered, layer.isImported]).toEqual([[], true]);
       layer.stop();
     });
 

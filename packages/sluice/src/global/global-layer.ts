@@ -6,6 +6,10 @@
  *
  * A process that starts joins first: it registers, then reads everything that the other regions have published, and retries until it
  * has succeeded once. Until then it knows nothing of them, `isImported` is false, and its decisions say so (limiter/stack.ts).
+ *
+ * Nothing is written or read under a region's name before the name is registered with its origin: counts belong to an origin, and
+ * rows of another name of the same origin must not be added to them (region-names.ts). As long as the origin has never answered, its
+ * identity is unknown, and the process neither publishes nor imports.
  */
 import type { Clock, Random, Timers } from "../core/clock.ts";
 import { withDeadline } from "../core/deadline.ts";
@@ -32,7 +36,7 @@ export interface GlobalOptions {
   /** A fixed floor, or null: by the number of live regions and the error budget. */
   readonly floor: number | null;
   readonly errorBudget: number;
-  /** Which origin the region shares; null while it cannot be asked. */
+  /** The identity of the origin that the region shares; null while the origin does not answer. */
   readonly originId: () => Promise<string | null>;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -43,6 +47,8 @@ export interface GlobalOptions {
 const DENIALS_WRITE_MS = 1_000;
 const DENIALS_IMPORT_MS = 10_000;
 const REGISTER_MS = 10_000;
+/** A process whose last registration is older than this registers again before it publishes: names are told apart by time. */
+const REGISTERED_MS = 3 * REGISTER_MS;
 const CLEANUP_MS = 60_000;
 const CLEANUP_ROWS_MAX = 1_000;
 /** A cleanup takes no longer than this; the next one goes on. */
@@ -80,6 +86,14 @@ export class GlobalLayer {
   onImported: () => void = () => {};
   /** Rounds that failed, of any kind. */
   failed = 0;
+  /** Other region names of this origin whose rows may still be alive, and what is wrong with the names now: see `Registration`. */
+  aliases: readonly string[] = [];
+  conflict: string | null = null;
+  /** The identity of the origin, once it has answered. */
+  #origin: string | null = null;
+  #registrations = 0;
+  /** Monotonic clock. */
+  #registeredMs = Number.NEGATIVE_INFINITY;
 
   constructor(engine: Engine, ledger: Ledger, counters: Counters, options: GlobalOptions) {
     this.#counters = counters;
@@ -87,9 +101,10 @@ export class GlobalLayer {
     this.#options = options;
     const bounded = new BoundedCounters(counters, options.timers);
     this.#bounded = bounded;
-    this.publish = new Publish(engine.table, ledger, bounded, options);
+    const registered = counters.register === undefined ? bounded : this.#registeredFirst(bounded);
+    this.publish = new Publish(engine.table, ledger, registered, options);
     this.import = new Import(engine, ledger, bounded, options);
-    this.denials = new DenialChannel(engine, ledger, bounded, options);
+    this.denials = new DenialChannel(engine, ledger, registered, options);
     const { mode, publishMs, importMs, clock } = options;
     const add = (everyMs: number, run: () => Promise<void>, isAfterJoin = false): Round => {
       const round = { run, everyMs, isAfterJoin, handle: undefined, isUnderWay: false };
@@ -241,15 +256,48 @@ export class GlobalLayer {
   /** Registers, then reads everything: a region is known under its name before it takes rows for those of others. */
   async #joinOnce(): Promise<void> {
     const { mode } = this.#options;
-    if (this.#counters.register !== undefined) await this.#register();
+    await this.#register();
     if (mode !== "denials") await this.import.importOnce(Number.POSITIVE_INFINITY);
     if (mode !== "counters") await this.denials.importOnce(Number.POSITIVE_INFINITY);
   }
 
+  /** Registers the region's name with its origin. Rejects if the store fails, or if the origin has never answered. */
   async #register(): Promise<void> {
-    const { region, originId } = this.#options;
-    const origin = await originId();
-    if (origin !== null) await this.#bounded.register(region, origin);
+    if (this.#counters.register === undefined) return;
+    const { region, originId, clock } = this.#options;
+    // An origin that is away now keeps its identity. While this closes, the origin is closed already.
+    if (this.#isRunning || this.#origin === null) this.#origin = (await originId()) ?? this.#origin;
+    if (this.#origin === null) throw new Error("the identity of the origin is not known yet");
+    const { aliases, conflict } = await this.#bounded.register(region, this.#origin);
+    this.#registrations++;
+    this.#registeredMs = clock.monoMs();
+    this.aliases = aliases;
+    this.conflict = conflict;
+  }
+
+  /**
+   * The same counters, but a process registers before it publishes if its last registration is old, and before its first publish once more:
+   * two processes that found an empty origin at the same time may each have registered an identity of their own, and by then
+   * they agree on one.
+   */
+  #registeredFirst(counters: BoundedCounters): Counters {
+    const { clock } = this.#options;
+    const isDue = () => this.#registrations < 2 || clock.monoMs() - this.#registeredMs >= REGISTERED_MS;
+    return {
+      ...counters,
+      publish: async (region, rows) => {
+        if (isDue()) await this.#register();
+        await counters.publish(region, rows);
+      },
+      denials: {
+        ...counters.denials,
+        write: async (region, rows) => {
+          if (this.#registrations === 0) await this.#register();
+          await counters.denials.write(region, rows);
+        },
+      },
+      close: () => counters.close(),
+    };
   }
 
   /** Batch after batch until nothing is left: at most what a round has time for. */

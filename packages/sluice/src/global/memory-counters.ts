@@ -15,7 +15,9 @@ import type {
   DeniedCell,
   ImportedCell,
   ImportPage,
+  Registration,
 } from "./counters.ts";
+import { NameBook } from "./name-book.ts";
 
 /** A cell of either part. */
 interface Cell {
@@ -37,6 +39,7 @@ export class MemoryCounters implements Counters {
   readonly #denials = new Map<string, Cell>();
   readonly #regionsAtMs = new Map<string, number>();
   readonly #clock: Pick<Clock, "wallMs">;
+  readonly #book = new NameBook();
   #changes = 0;
 
   constructor(clock: Pick<Clock, "wallMs">) {
@@ -72,14 +75,14 @@ export class MemoryCounters implements Counters {
 
   async read(region: string, cursor: string | null): Promise<ImportPage> {
     const nowMs = this.#clock.wallMs();
-    const cells = this.#changed(this.#cells, cursor).map((cell) => seenFrom(region, cell));
+    const cells = this.#changed(this.#cells, cursor).map((cell) => this.#seenFrom(region, cell));
     const alive = [...this.#regionsAtMs].filter(([name, atMs]) => name === region || nowMs - atMs < REGION_LIFE_MS);
     const regionsLive = new Set([region, ...alive.map(([name]) => name)]).size;
     return { cells, cursor: String(this.#changes), regionsLive };
   }
 
   #readDenials(region: string, cursor: string | null): DenialPage {
-    const cells = this.#changed(this.#denials, cursor).map((cell) => deniedFrom(region, cell));
+    const cells = this.#changed(this.#denials, cursor).map((cell) => this.#deniedFrom(region, cell));
     return { cells, cursor: String(this.#changes) };
   }
 
@@ -92,6 +95,7 @@ export class MemoryCounters implements Counters {
   async cleanUp(nowMs: number, rowsMax: number): Promise<number> {
     // The earlier of two clocks: a caller whose clock runs ahead must not delete what others still need.
     const expiredMs = Math.min(nowMs, this.#clock.wallMs());
+    this.#book.forget(this.#clock.wallMs(), (region) => this.#hasRows(region));
     let deleted = 0;
     for (const rows of [this.#cells, this.#denials]) {
       for (const [name, { expiresAtMs }] of rows) {
@@ -104,21 +108,26 @@ export class MemoryCounters implements Counters {
     return deleted;
   }
 
-  async close(): Promise<void> {}
-}
-
-function seenFrom(region: string, { key, sequence, components }: Cell): ImportedCell {
-  let foreign = 0;
-  for (const [owner, count] of components) if (owner !== region) foreign += count;
-  return { key, sequence, foreign, own: components.get(region) ?? 0 };
-}
-
-function deniedFrom(region: string, { key, sequence, components }: Cell): DeniedCell {
-  let foreignLimit: number | null = null;
-  for (const [owner, limit] of components) {
-    if (owner !== region && (foreignLimit === null || limit > foreignLimit)) foreignLimit = limit;
+  async register(region: string, origin: string): Promise<Registration> {
+    return this.#book.register(region, origin, this.#clock.wallMs());
   }
-  return { key, sequence, foreignLimit, ownLimit: components.get(region) ?? null };
+
+  async close(): Promise<void> {}
+
+  #seenFrom(region: string, { key, sequence, components }: Cell): ImportedCell {
+    const window = { sequence, durationMs: key.durationMs };
+    return { key, sequence, ...this.#book.names.seenFrom(region, window, components) };
+  }
+
+  #deniedFrom(region: string, { key, sequence, components }: Cell): DeniedCell {
+    const window = { sequence, durationMs: key.durationMs };
+    return { key, sequence, ...this.#book.names.deniedFrom(region, window, components) };
+  }
+
+  #hasRows(region: string): boolean {
+    const parts = [...this.#cells.values(), ...this.#denials.values()];
+    return parts.some(({ components }) => components.has(region));
+  }
 }
 
 function denialsOf({ key, sequence, components, expiresAtMs }: Cell): readonly DenialRow[] {

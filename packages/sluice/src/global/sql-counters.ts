@@ -18,11 +18,13 @@ import type {
   DeniedCell,
   ImportedCell,
   ImportPage,
+  Registration,
 } from "./counters.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import { BROKEN, PASSING, SqlFailure } from "./sql-failure.ts";
 import type { SqlAnswer, SqlLink, SqlRow, SqlSide, Statement } from "./sql-link.ts";
 import { ensureSchema } from "./sql-migration.ts";
+import { SqlNames } from "./sql-names.ts";
 import { deniedCellOf, importedCellOf, SqlPages } from "./sql-pages.ts";
 import { Quarantine } from "./sql-quarantine.ts";
 import { compareRows, escapeText, integerOf, keyOfRow, regionOf, type StoredRow, storedRow } from "./sql-row.ts";
@@ -49,8 +51,6 @@ const REGISTER_MS = 10_000;
 /** A schema that will not do is looked at again after this. */
 const RECHECK_MS = 2_000;
 const RETRIES_MAX = 6;
-/** So many times in a row another origin must be heard under a region's name: once and again it may be one that is gone. */
-const SHARED_MIN = 3;
 const RETRY_MS = 5;
 /** Rows of the denial channel in one statement: as many as the cells of a page. */
 const DENIALS_MAX = 1_000;
@@ -69,6 +69,7 @@ export class SqlCounters implements Counters {
   readonly #environment: Environment;
   readonly #tables: Tables;
   readonly #statements: SqlStatements;
+  readonly #names: SqlNames;
   readonly #pages: SqlPages<ImportedCell>;
   readonly #denialPages: SqlPages<DeniedCell>;
   readonly #counting: Writing;
@@ -76,8 +77,6 @@ export class SqlCounters implements Counters {
   readonly #failures = new Map<string, number>();
   /** When each region was last registered from here, on the monotonic clock. */
   readonly #registeredMs = new Map<string, number>();
-  /** How often in a row each region was found to have more than one origin. */
-  readonly #shared = new Map<string, number>();
   /** This process, as the holder of a turn. */
   readonly #holder: string;
   #ready: Promise<void> | null = null;
@@ -97,8 +96,11 @@ export class SqlCounters implements Counters {
     this.#tables = tablesOf(settings.tablePrefix);
     const statements = new SqlStatements(dialect, this.#tables);
     this.#statements = statements;
+    const { clock } = environment;
+    this.#names = new SqlNames({ statements, clock, run: (side, statement) => this.#run(side, statement) });
     const reading = {
       statements,
+      names: this.#names,
       timers: environment.timers,
       run: (statement: Statement) => this.#run("read", statement),
       hasReplica: link.hasReplica,
@@ -118,7 +120,7 @@ export class SqlCounters implements Counters {
     this.#holder = Array.from({ length: 4 }, () => random.uint32().toString(16).padStart(8, "0")).join("");
     this.denials = {
       write: (region, rows) => this.#deny(region, rows),
-      read: (region, cursor) => this.#denialPages.read(region, cursor),
+      read: (region, cursor) => this.#counted(this.#denialPages.read(region, cursor)),
       active: (nowMs) => this.#activeDenials(nowMs),
     };
   }
@@ -135,7 +137,7 @@ export class SqlCounters implements Counters {
   }
 
   read(region: string, cursor: string | null): Promise<ImportPage> {
-    return this.#pages.read(region, cursor);
+    return this.#counted(this.#pages.read(region, cursor));
   }
 
   async cleanUp(nowMs: number, rowsMax: number): Promise<number> {
@@ -150,19 +152,15 @@ export class SqlCounters implements Counters {
       deleted += (await this.#run("write", this.#statements.deleteExpired(table, Math.floor(nowMs), rowsMax - deleted)))
         .affected;
     }
-    for (const table of ["regions", "origins"] as const) await this.#run("write", this.#statements.forget(table));
+    await this.#run("write", this.#statements.forgetRegions());
+    await this.#names.forgetOnce();
     return deleted;
   }
 
-  async register(region: string, origin: string): Promise<void> {
-    const name = escapeText(region);
-    await this.#run("write", this.#statements.registerOrigin(name, origin));
-    const origins = integerOf((await this.#run("write", this.#statements.origins(name))).rows[0]?.["origins"]);
-    const inARow = origins > 1 ? (this.#shared.get(region) ?? 0) + 1 : 0;
-    this.#shared.set(region, inARow);
-    if (inARow < SHARED_MIN) return;
-    const message = `the region ${JSON.stringify(region)} is used by ${origins} origins, which hide each other's counts: give each a region of its own, or one Redis to share`;
-    this.#count(new SqlFailure("region", message));
+  async register(region: string, origin: string): Promise<Registration> {
+    const registration = await this.#counted(this.#names.register(region, origin));
+    if (registration.conflict !== null) this.#count(new SqlFailure("region", registration.conflict));
+    return registration;
   }
 
   async close(): Promise<void> {
@@ -281,6 +279,16 @@ export class SqlCounters implements Counters {
     return new Promise((resolve) => {
       timers.set(resolve, delayMs);
     });
+  }
+
+  /** Counts a failure that no statement has: one of region names. */
+  async #counted<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof SqlFailure && error.kind === "region") this.#count(error);
+      throw error;
+    }
   }
 
   /** One that was given up: what went through when it was sent again is no failure, and no line in anybody's log. */

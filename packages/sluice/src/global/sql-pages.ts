@@ -7,6 +7,7 @@
 import type { Timers } from "../core/clock.ts";
 import { inTurns, nextTurn } from "../core/turns.ts";
 import type { DeniedCell, ImportedCell } from "./counters.ts";
+import { NO_NAMES, type RegionNames } from "./region-names.ts";
 import {
   cellsBehind,
   isEmptied,
@@ -16,15 +17,18 @@ import {
   type SqlCell,
   type SqlSpan,
 } from "./sql-cursor.ts";
+import { SqlFailure } from "./sql-failure.ts";
 import type { SqlAnswer, SqlRow, Statement } from "./sql-link.ts";
-import { escapeText, integerOf, keyOfRow } from "./sql-row.ts";
+import type { SqlNames } from "./sql-names.ts";
+import { escapeText, integerOf, keyOfRow, textOf } from "./sql-row.ts";
 import type { CellsTable, SqlStatements } from "./sql-statements.ts";
 
 export interface SqlPagesOptions<Cell> {
   readonly table: CellsTable;
-  /** A row as a cell; null if it is damaged. */
-  cellOf(row: SqlRow): Cell | null;
+  /** The rows of a cell as a cell; null if they are damaged. */
+  cellOf(rows: SqlCellRows): Cell | null;
   readonly statements: SqlStatements;
+  readonly names: SqlNames;
   readonly timers: Timers;
   /** Runs a statement where imports are read. */
   run(statement: Statement): Promise<SqlAnswer>;
@@ -38,6 +42,17 @@ const CELLS_MAX = 1_000;
 const CELLS_SMALL = 100;
 /** Changed rows of a span: what ten regions with 2,400 busy keys each change in a second. */
 const CHANGES_MAX = 24_000;
+
+/** Names change when a region is renamed, and not again and again. */
+const TRIES_MAX = 5;
+
+/** The rows of one cell: one with what a region sees, or one for each class of names. */
+export interface SqlCellRows {
+  /** As it is stored. */
+  readonly region: string;
+  readonly rows: readonly [SqlRow, ...SqlRow[]];
+  readonly names: RegionNames;
+}
 
 /** A page of counts (ImportPage) or of denials (DenialPage). */
 export interface SqlPage<Cell> {
@@ -53,6 +68,8 @@ export class SqlPages<Cell> {
   /** Rows that were read and cannot be. */
   junk = 0;
   #regionsLive = 1;
+  /** The names that share an origin, as last read. */
+  #names: RegionNames = NO_NAMES;
 
   constructor(options: SqlPagesOptions<Cell>) {
     this.#options = options;
@@ -87,28 +104,75 @@ export class SqlPages<Cell> {
 
   /** The next cells of a span, or of all. */
   async #cells(region: string, next: string, span: SqlSpan | null, after: SqlCell | null): Promise<SqlPage<Cell>> {
-    const { statements, run, table } = this.#options;
-    const { rows } = await run(statements.cells(table, region, { span, after, cellsMax: CELLS_MAX }));
+    const { rows, names } = await this.#readRows(region, span, after);
+    if (rows.length > CELLS_SMALL) await nextTurn(this.#options.timers);
+    const cells = cellsOf(rows);
+    const page = await this.#merge(cells, region, names);
     const last = rows.at(-1);
-    if (rows.length >= CELLS_MAX && last !== undefined)
-      return this.#page(rows, next, next + cellsBehind(span, placeOf(last)));
+    if (cells.length >= CELLS_MAX && last !== undefined)
+      return this.#page(page, next, next + cellsBehind(span, placeOf(last)));
     const isWhole = span === null || span.untilMs >= lastOf(next);
-    return this.#page(rows, next, isWhole ? undefined : `${next}/${span.untilMs}`);
+    return this.#page(page, next, isWhole ? undefined : `${next}/${span.untilMs}`);
   }
 
-  async #page(rows: readonly SqlRow[], cursor: string, rest?: string): Promise<SqlPage<Cell>> {
+  /**
+   * Rows of cells, and the region names that hold for them. The names are read after the rows, and the rows again if the names have
+   * changed: a row must never be added up without the registrations that were committed before it. If no two names share an
+   * origin, the rows themselves say so, and there is nothing more to read.
+   */
+  async #readRows(region: string, span: SqlSpan | null, after: SqlCell | null) {
+    const { statements, run, names, table } = this.#options;
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const known = this.#names;
+      const asked = { span, after, cellsMax: CELLS_MAX, classes: known.classes(region) };
+      const { rows } = await run(statements.cells(table, region, asked));
+      const surplus = integerOf(rows[0]?.["surplus"] ?? 0);
+      if (!(surplus > 0)) {
+        this.#names = NO_NAMES;
+        if (rows.length === 0 || known === NO_NAMES) return { rows, names: known };
+        continue;
+      }
+      const found = await names.read();
+      // Fewer than the rows' own snapshot had: another replica answered, which is behind, or a name was just forgotten.
+      if (found.surplus < surplus) continue;
+      this.#names = found;
+      if (found.signature === known.signature) return { rows, names: found };
+    }
+    const message = `the names of regions changed ${TRIES_MAX} times while rows were read, or replicas disagree about them`;
+    throw new SqlFailure("region", message);
+  }
+
+  async #merge(all: readonly SqlCellRows["rows"][], region: string, names: RegionNames) {
     const { timers, cellOf } = this.#options;
     const cells: Cell[] = [];
-    if (rows.length > CELLS_SMALL) await nextTurn(timers);
-    await inTurns(rows, timers, (row) => {
-      if (Number(row["is_live"]) === 0) return;
-      const cell = cellOf(row);
+    await inTurns(all, timers, (rows) => {
+      if (Number(rows[0]["is_live"]) === 0) return;
+      const cell = cellOf({ region, rows, names });
       if (cell === null) this.junk++;
       else cells.push(cell);
     });
+    return cells;
+  }
+
+  #page(cells: readonly Cell[], cursor: string, rest?: string): SqlPage<Cell> {
     const page = { cells, cursor, regionsLive: this.#regionsLive };
     return rest === undefined ? page : { ...page, rest };
   }
+}
+
+/** Rows by cell. The rows of one cell follow each other; only with classes is there more than one. */
+function cellsOf(rows: readonly SqlRow[]): readonly SqlCellRows["rows"][] {
+  if (rows[0]?.["class"] === undefined) return rows.map((row) => [row]);
+  const cells: [SqlRow, ...SqlRow[]][] = [];
+  let lastName = "";
+  for (const row of rows) {
+    const { hash, sequence } = placeOf(row);
+    const name = `${hash}/${sequence}`;
+    if (name === lastName) cells.at(-1)!.push(row);
+    else cells.push([row]);
+    lastName = name;
+  }
+  return cells;
 }
 
 /** The last change that is to be read before the import goes on at this cursor. */
@@ -120,21 +184,41 @@ function placeOf(row: SqlRow): SqlCell {
   return { hash: Buffer.from(row["key_hash"] as Uint8Array).toString("hex"), sequence: integerOf(row["sequence"]) };
 }
 
-export function importedCellOf(row: SqlRow): ImportedCell | null {
+export function importedCellOf({ region, rows, names }: SqlCellRows): ImportedCell | null {
+  const [row] = rows;
   const key = keyOfRow(row);
   const sequence = integerOf(row["sequence"]);
-  const total = integerOf(row["total"]);
-  const own = integerOf(row["own"]);
-  if (key === null || Number.isNaN(sequence + total + own)) return null;
-  return { key, sequence, foreign: total - own, own };
+  if (key === null || Number.isNaN(sequence)) return null;
+  if (row["class"] === undefined) {
+    const total = integerOf(row["total"]);
+    const own = integerOf(row["own"]);
+    return Number.isNaN(total + own) ? null : { key, sequence, foreign: total - own, own };
+  }
+  const rest = rows.find((one) => textOf(one["class"]) === "");
+  const classes = largestOf(rows).filter(([name]) => name !== "");
+  const { foreign, own } = names.seenFrom(region, { sequence, durationMs: key.durationMs }, classes);
+  const sum = foreign + integerOf(rest?.["total"] ?? 0);
+  return Number.isSafeInteger(sum + own) ? { key, sequence, foreign: sum, own } : null;
 }
 
-export function deniedCellOf(row: SqlRow): DeniedCell | null {
+export function deniedCellOf({ region, rows, names }: SqlCellRows): DeniedCell | null {
+  const [row] = rows;
   const key = keyOfRow(row);
   const sequence = integerOf(row["sequence"]);
-  const [foreignLimit, ownLimit] = [row["foreign_limit"], row["own_limit"]].map((limit) =>
-    limit === null ? null : integerOf(limit),
-  ) as [number | null, number | null];
-  if (key === null || Number.isNaN(sequence + (foreignLimit ?? 0) + (ownLimit ?? 0))) return null;
-  return { key, sequence, foreignLimit, ownLimit };
+  if (key === null || Number.isNaN(sequence)) return null;
+  const window = { sequence, durationMs: key.durationMs };
+  // The empty class is other regions, and no region's name is empty.
+  const { foreignLimit, ownLimit } =
+    row["class"] === undefined
+      ? { foreignLimit: limitOf(row["foreign_limit"]), ownLimit: limitOf(row["own_limit"]) }
+      : names.deniedFrom(region, window, largestOf(rows));
+  return Number.isNaN((foreignLimit ?? 0) + (ownLimit ?? 0)) ? null : { key, sequence, foreignLimit, ownLimit };
+}
+
+function largestOf(rows: SqlCellRows["rows"]): readonly (readonly [string, number])[] {
+  return rows.map((row) => [textOf(row["class"]), integerOf(row["largest"])] as const);
+}
+
+function limitOf(value: unknown): number | null {
+  return value === null ? null : integerOf(value);
 }

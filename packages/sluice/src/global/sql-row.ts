@@ -96,11 +96,15 @@ export function escapeText(text: string): string {
   return /[\\\0]/.test(text) ? text.replaceAll("\\", "\\\\").replaceAll("\0", "\\0") : text;
 }
 
-/** A region's name that was read: as bytes, or as text. */
-export function regionOf(value: unknown): string {
-  return unescapeText(value instanceof Uint8Array ? Buffer.from(value).toString() : String(value));
+/** A text, however the driver gives it: MySQL stores region names as bytes. */
+export function textOf(value: unknown): string {
+  return value instanceof Uint8Array ? Buffer.from(value).toString() : String(value);
 }
 
-function unescapeText(text: string): string {
+export function regionOf(value: unknown): string {
+  return unescapeText(textOf(value));
+}
+
+export function unescapeText(text: string): string {
   return text.includes("\\") ? text.replaceAll(/\\([\\0])/g, (_, which) => (which === "0" ? "\0" : "\\")) : text;
 }

@@ -1,5 +1,6 @@
 /** The statements, in the words that all three databases share. No text of a caller's stands in them. */
 
+import { LIFE_FORGOTTEN_MS, LIFE_PREFIX, NAME_FORGOTTEN_MS, NAME_LIVE_MS } from "./region-names.ts";
 import type { SqlCell, SqlSpan } from "./sql-cursor.ts";
 import type { SqlDialect } from "./sql-dialect.ts";
 import type { SqlRow, SqlValue, Statement } from "./sql-link.ts";
@@ -8,9 +9,7 @@ import type { Tables } from "./sql-schema.ts";
 
 /** A region that was not heard for this long is no longer counted as live. */
 const REGION_LIFE_MS = 60_000;
-/** An origin is heard every ten seconds: the one that a restart replaced is not among the three rounds after it. */
-const ORIGIN_LIFE_MS = 25_000;
-/** One that was not heard for this long is forgotten. */
+/** A region that was not heard for this long is forgotten. */
 const REGION_FORGOTTEN_MS = 86_400_000;
 /** How long a turn is kept after it was last taken: longer than a cleanup comes round, so that it stays with one process. */
 const TURN_MS = 90_000;
@@ -37,6 +36,8 @@ export interface CellsAsked {
   /** Only cells behind this one, in the order of the primary key. */
   readonly after: SqlCell | null;
   readonly cellsMax: number;
+  /** Names that share an origin with another name, by the class that their rows are added to (region-names.ts). */
+  readonly classes: ReadonlyMap<string, readonly string[]>;
 }
 
 export class SqlStatements {
@@ -84,14 +85,18 @@ export class SqlStatements {
   /**
    * Cells, whole, in the order of the primary key: all, or those with a component that changed in a span. The parts of the key are
    * the same in all rows of a cell. One that has expired meanwhile is marked, so that a page is seen to be full.
+   *
+   * With classes, a cell is one row for each class, with the largest amount of its names, and one row with an empty class for all other
+   * regions. `surplus` is 0 if no two names shared an origin in the snapshot that the cells were read from.
    */
-  cells(table: CellsTable, region: string, { span, after, cellsMax }: CellsAsked): Statement {
+  cells(table: CellsTable, region: string, { span, after, cellsMax, classes }: CellsAsked): Statement {
     const { nowMs, integer } = this.#dialect;
     const parts = ["workspace", "namespace", "identifier", "duration_ms"].map((part) => `MIN(c.${part}) AS ${part}`);
-    const amounts = AMOUNTS_SEEN[table];
+    const seen = classes.size > 0 ? classed(AMOUNTS[table], region, classes) : seenBy(AMOUNTS_SEEN[table], region);
     const sums = {
-      text: `${parts.join(", ")}, ${amounts}, CASE WHEN MIN(c.expires_at) > ${nowMs} THEN 1 ELSE 0 END AS is_live`,
-      values: Array.from(amounts.matchAll(/\?/g), () => region),
+      text: `${seen.text}, ${parts.join(", ")}, CASE WHEN MIN(c.expires_at) > ${nowMs} THEN 1 ELSE 0 END AS is_live,
+        (${this.#surplus()}) AS surplus`,
+      values: seen.values,
     };
     // Every database finds the first of these in its index; not all of them would for a comparison of rows.
     const isBehind = `key_hash >= ? AND (key_hash > ? OR sequence > CAST(? AS ${integer}))`;
@@ -100,7 +105,15 @@ export class SqlStatements {
       after === null ? { text: "1 = 1", values: [] } : { text: isBehind, values: [hash, hash, after.sequence] };
     const inOrder = `ORDER BY key_hash, sequence LIMIT ${cellsMax}`;
     const cells = this.#tables[table];
-    return span === null ? this.#all(cells, sums, behind, inOrder) : this.#changed(cells, sums, behind, inOrder, span);
+    // All at once, or picked first: with classes a cell is several rows, and a page is so many cells.
+    if (span === null && classes.size === 0) return this.#all(cells, sums, behind, inOrder);
+    const picked = span === null ? this.#pickAll(cells, behind, inOrder) : this.#pick(cells, behind, inOrder, span);
+    return this.#picked(cells, picked, sums, classes.size > 0);
+  }
+
+  /** By how many pairs of name and origin there are more than origins. */
+  #surplus(): string {
+    return `SELECT COUNT(*) - COUNT(DISTINCT origin) FROM ${this.#tables.origins}`;
   }
 
   #all(cells: string, sums: Statement, behind: Statement, inOrder: string): Statement {
@@ -110,19 +123,29 @@ export class SqlStatements {
     return { text, values: [...sums.values, ...behind.values] };
   }
 
-  #changed(cells: string, sums: Statement, behind: Statement, inOrder: string, span: SqlSpan): Statement {
-    const { integer, materialized, byIndex, hasLateral } = this.#dialect;
+  #pickAll(cells: string, behind: Statement, inOrder: string): Statement {
+    const text = `picked AS (SELECT key_hash, sequence FROM ${cells}
+      WHERE expires_at + 0 > ${this.#dialect.nowMs} AND ${behind.text} GROUP BY key_hash, sequence ${inOrder})`;
+    return { text, values: behind.values };
+  }
+
+  #pick(cells: string, behind: Statement, inOrder: string, span: SqlSpan): Statement {
+    const { integer, materialized, byIndex } = this.#dialect;
     // By the index on changes: a plan that goes by the primary key reads nearly everything.
-    const picked = `changed AS ${materialized} (SELECT DISTINCT key_hash, sequence FROM ${cells} ${byIndex(`${cells}_changed_at`)}
+    const text = `changed AS ${materialized} (SELECT DISTINCT key_hash, sequence FROM ${cells} ${byIndex(`${cells}_changed_at`)}
         WHERE changed_at > CAST(? AS ${integer}) AND changed_at <= CAST(? AS ${integer}) AND ${behind.text}),
       picked AS (SELECT key_hash, sequence FROM changed ${inOrder})`;
+    return { text, values: [span.afterMs, span.untilMs, ...behind.values] };
+  }
+
+  #picked(cells: string, picked: Statement, sums: Statement, hasClasses: boolean): Statement {
     const ofCell = "c.key_hash = d.key_hash AND c.sequence = d.sequence";
     // PostgreSQL would read the whole table to add up a thousand cells, unless it is told to look them up one by one.
-    const summed = hasLateral
-      ? `SELECT d.key_hash, d.sequence, g.* FROM picked d CROSS JOIN LATERAL (SELECT ${sums.text} FROM ${cells} c WHERE ${ofCell}) g`
-      : `SELECT d.key_hash, d.sequence, ${sums.text} FROM picked d JOIN ${cells} c ON ${ofCell} GROUP BY d.key_hash, d.sequence`;
-    const text = `WITH ${picked} ${summed} ORDER BY d.key_hash, d.sequence`;
-    return { text, values: [span.afterMs, span.untilMs, ...behind.values, ...sums.values] };
+    const summed = this.#dialect.hasLateral
+      ? `SELECT d.key_hash, d.sequence, g.* FROM picked d CROSS JOIN LATERAL (SELECT ${sums.text} FROM ${cells} c WHERE ${ofCell} ${hasClasses ? "GROUP BY class" : ""}) g`
+      : `SELECT d.key_hash, d.sequence, ${sums.text} FROM picked d JOIN ${cells} c ON ${ofCell} GROUP BY d.key_hash, d.sequence${hasClasses ? ", class" : ""}`;
+    const text = `WITH ${picked.text} ${summed} ORDER BY d.key_hash, d.sequence`;
+    return { text, values: [...picked.values, ...sums.values] };
   }
 
   /** Rows of the denial channel, of all regions, in the order of the primary key; `after` is the last row of the page before. */
@@ -167,15 +190,77 @@ export class SqlStatements {
     return { text, values: [region, origin] };
   }
 
-  /** How many origins were lately heard to speak for a region. */
+  /** How many origins a region name has now, and whether any origin has two names. */
   origins(region: string): Statement {
-    const text = `SELECT COUNT(*) AS origins FROM ${this.#tables.origins}
-      WHERE region = ? AND seen_at > ${this.#dialect.nowMs} - ${ORIGIN_LIFE_MS}`;
+    const text = `SELECT COUNT(*) AS origins, (${this.#surplus()}) AS surplus FROM ${this.#tables.origins}
+      WHERE region = ? AND seen_at > ${this.#dialect.nowMs} - ${NAME_LIVE_MS}`;
     return { text, values: [region] };
   }
 
-  forget(table: "regions" | "origins"): Statement {
-    const text = `DELETE FROM ${this.#tables[table]} WHERE seen_at < ${this.#dialect.nowMs} - ${REGION_FORGOTTEN_MS}`;
+  /** All pairs of the names that share an origin with another name. */
+  sharedNames(pairsMax: number): Statement {
+    const { origins } = this.#tables;
+    const text = `SELECT region, origin, seen_at,
+        CASE WHEN seen_at > ${this.#dialect.nowMs} - ${NAME_LIVE_MS} THEN 1 ELSE 0 END AS is_in_use
+      FROM ${origins} WHERE region IN (SELECT region FROM ${origins} WHERE origin IN
+        (SELECT origin FROM ${origins} GROUP BY origin HAVING COUNT(*) > 1)) LIMIT ${pairsMax}`;
     return { text, values: [] };
   }
+
+  /** Pairs that were not registered for a day, the oldest first. */
+  oldNames(pairsMax: number): Statement {
+    const text = `SELECT region, origin, seen_at FROM ${this.#tables.origins}
+      WHERE seen_at < ${this.#dialect.nowMs} - ${NAME_FORGOTTEN_MS} ORDER BY seen_at LIMIT ${pairsMax}`;
+    return { text, values: [] };
+  }
+
+  /** A row of a region that was last changed while a pair was registered, or in the day after it. */
+  rowOf(table: CellsTable, region: string, seenAtMs: number): Statement {
+    const text = `SELECT 1 AS found FROM ${this.#tables[table]}
+      WHERE changed_at <= CAST(? AS ${this.#dialect.integer}) AND region = ? LIMIT 1`;
+    return { text, values: [seenAtMs + NAME_FORGOTTEN_MS, region] };
+  }
+
+  /** Not a pair that was registered again since it was looked at. */
+  forgetName(region: string, origin: string): Statement {
+    const text = `DELETE FROM ${this.#tables.origins}
+      WHERE region = ? AND origin = ? AND seen_at < ${this.#dialect.nowMs} - ${NAME_FORGOTTEN_MS}`;
+    return { text, values: [region, origin] };
+  }
+
+  /** The derived table is for MySQL, which does not read in a subquery what it deletes from. */
+  forgetLives(): Statement {
+    const { origins } = this.#tables;
+    const text = `DELETE FROM ${origins}
+      WHERE origin LIKE '${LIFE_PREFIX}%' AND seen_at < ${this.#dialect.nowMs} - ${LIFE_FORGOTTEN_MS} AND origin NOT IN
+        (SELECT origin FROM (SELECT origin FROM ${origins} GROUP BY origin HAVING COUNT(*) > 1) shared)`;
+    return { text, values: [] };
+  }
+
+  forgetRegions(): Statement {
+    const text = `DELETE FROM ${this.#tables.regions} WHERE seen_at < ${this.#dialect.nowMs} - ${REGION_FORGOTTEN_MS}`;
+    return { text, values: [] };
+  }
+}
+
+/** What a region sees of a cell. */
+function seenBy(amounts: string, region: string): Statement {
+  return { text: amounts, values: Array.from(amounts.matchAll(/\?/g), () => region) };
+}
+
+/** The class of a row's region, and the amounts of each class. A class of one name keeps it; the empty class is all other regions. */
+function classed(amount: string, region: string, classes: CellsAsked["classes"]): Statement {
+  const single = [region];
+  const whens: string[] = [];
+  const values: string[] = [];
+  for (const [name, names] of classes) {
+    if (names.length === 1) single.push(name);
+    else {
+      whens.push(`WHEN c.region IN (${names.map(() => "?").join(", ")}) THEN ?`);
+      values.push(...names, name);
+    }
+  }
+  whens.push(`WHEN c.region IN (${single.map(() => "?").join(", ")}) THEN c.region`);
+  const text = `CASE ${whens.join(" ")} ELSE '' END AS class, MAX(c.${amount}) AS largest, SUM(c.${amount}) AS total`;
+  return { text, values: [...values, ...single] };
 }

@@ -89,7 +89,8 @@ describe("close, with a global store and no origin", () => {
   });
 
   test("a store whose responses are lost is reported as one that took nothing", async () => {
-    const { counters, limiter, close } = region();
+    const { time, counters, limiter, close } = region();
+    await time.advance(2_000);
     await limiter.limit({ ...REQUEST, cost: 9 });
     counters.trouble("deaf");
     expect(await close()).toMatchObject({ lost: 9 });
@@ -186,6 +187,7 @@ describe("close, with a global store and an origin", () => {
     expect(await close()).toMatchObject({ lost: 0 });
     expect(counters.rowsOf("eu")).toEqual([]);
     const away = region({ origin: new TroubledOrigin(time), closeTimeoutMs: 500 }, time);
+    await time.advance(2_000);
     await away.limiter.limit({ ...REQUEST, cost: 100 });
     away.counters.trouble("failing");
     // Tried every 50 ms; the last try would be at the deadline.

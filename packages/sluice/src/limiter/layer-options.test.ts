@@ -140,7 +140,7 @@ describe("options of the layers", () => {
       global: memoryCounters(),
     });
     expect(limiter.stats()).toMatchObject({
-      origin: { breaker: "closed", reads: 0, raises: 0, unreplayed: 0, readsInFlight: 0 },
+      origin: { breaker: "closed", raises: 0, unreplayed: 0, readsInFlight: 0 },
       global: { regionsLive: 1, floor: 1, rowsPublished: 0, denials: { emitted: 0, dropped: 0, inflated: 0 } },
     });
     expect(await limiter.close()).toEqual({ lost: 0 });

@@ -9,6 +9,7 @@ import { Engine } from "../engine/engine.ts";
 import { LayeredDecision } from "../engine/layered-decision.ts";
 import { Ledger } from "../engine/ledger.ts";
 import { GlobalLayer } from "../global/global-layer.ts";
+import { LIFE_PREFIX } from "../global/region-names.ts";
 import { OriginIdentity } from "../origin/origin-identity.ts";
 import { RegionalLayer } from "../origin/regional-layer.ts";
 import { Housekeeping } from "./housekeeping.ts";
@@ -68,8 +69,12 @@ export class Stack {
     if (global !== null) {
       const { region, globalMode, globalDurationMinMs, publishMs, importMs, floor, errorBudget } = settings;
       const identity = this.regional === null ? null : new OriginIdentity(this.regional.calls, clock, random);
-      // Without an origin, a process is a region by itself.
-      const originId = async () => (identity === null ? ledger.incarnation : identity.readOnce());
+      // Without an origin, a process shares its counts with nobody. Then, and with an origin in memory, they end with it.
+      const prefix = this.#hasLastingOrigin ? "" : LIFE_PREFIX;
+      const originId = async () => {
+        const id = identity === null ? ledger.incarnation : await identity.readOnce();
+        return id === null ? null : prefix + id;
+      };
       const rhythm = { publishMs, importMs, durationMinMs: globalDurationMinMs, floor, errorBudget };
       this.global = new GlobalLayer(this.engine, ledger, global, {
         region,

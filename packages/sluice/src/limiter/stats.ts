@@ -97,6 +97,10 @@ export interface GlobalStats {
   /** Whether the first import is done. Until then, allows in windows that the regions share are `degraded`. */
   readonly isImported: boolean;
   readonly regionsLive: number;
+  /** Other region names of this region's origin whose rows may still be alive: after the region was renamed. Empty normally. */
+  readonly aliases: readonly string[];
+  /** What is wrong with the use of region names now, and what to do about it; null if nothing is. */
+  readonly regionConflict: string | null;
   /** The part of a limit up to which counts are not published now. */
   readonly floor: number;
   readonly rowsPublished: number;
@@ -178,6 +182,8 @@ function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
     mode: layer.mode,
     isImported: layer.isImported,
     regionsLive: imports.regionsLive,
+    aliases: layer.aliases,
+    regionConflict: layer.conflict,
     floor,
     rowsPublished: publish.rows,
     cellsImported: imports.cells,

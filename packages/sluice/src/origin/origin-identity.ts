@@ -4,12 +4,14 @@
  * Kept as a component of a cell of the origin's own, so it needs nothing of the port: the first process draws it, and where two
  * draw at once the larger stays. A process that knows it raises it again, so it outlives an origin that was emptied.
  */
+import { DURATION_MAX_MS } from "../core/bounds.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import type { OriginCalls } from "./origin-calls.ts";
 
 /** No key of a limit: those begin with a digit. */
 const CELL = { key: "identity", sequence: 0, writer: "id" } as const;
-const LIFE_MS = 86_400_000;
+/** Longer than any cell lives: a region that was stopped for weeks and then renamed must still be known by its origin. */
+const LIFE_MS = 2 * DURATION_MAX_MS + 86_400_000;
 const DEADLINE_MS = 1_000;
 
 export class OriginIdentity {

@@ -14,6 +14,7 @@ import type {
   ImportedCell,
   ImportPage,
 } from "../global/counters.ts";
+import { NameBook } from "../global/name-book.ts";
 import type { EventQueue } from "./event-queue.ts";
 import type { History } from "./history.ts";
 import type { Caller, Link, Network, Server } from "./network.ts";
@@ -37,6 +38,8 @@ interface Denial extends DenialRow {
 interface Table {
   readonly rows: Map<string, Row>;
   readonly denials: Map<string, Denial>;
+  /** Which region names belong to one origin. */
+  readonly book: NameBook;
 }
 
 /** A region that published within this time is live. */
@@ -54,7 +57,7 @@ export class SimCounters implements Server {
   readonly #queue: EventQueue;
   readonly #history: History;
   readonly #random: SeededRandom;
-  #table: Table = { rows: new Map(), denials: new Map() };
+  #table: Table = { rows: new Map(), denials: new Map(), book: new NameBook() };
   #replica: Table | undefined;
   #version = 0;
   readonly #publishedAtMs = new Map<string, number>();
@@ -77,6 +80,7 @@ export class SimCounters implements Server {
     return {
       publish: (region, rows) => call(() => this.#publish(region, rows), rows.length),
       read: (region, cursor) => call(() => this.#read(region, cursor)),
+      register: (region, origin) => call(() => this.#table.book.register(region, origin, this.#queue.nowMs)),
       cleanUp: (nowMs, rowsMax) => call(() => this.#cleanUp(nowMs, rowsMax)),
       denials: {
         write: (region, rows) => call(() => this.#writeDenials(region, rows), rows.length),
@@ -89,12 +93,13 @@ export class SimCounters implements Server {
 
   loseTable(): void {
     for (const row of this.#table.rows.values()) this.#tellLost(row);
-    this.#table = { rows: new Map(), denials: new Map() };
+    // The registrations stay: what happens to two names of one origin after a store has lost them too is documented, not judged.
+    this.#table = { rows: new Map(), denials: new Map(), book: this.#table.book };
   }
 
   stickReplica(): void {
     const rows = [...this.#table.rows].map(([name, row]) => [name, { ...row, counts: new Map(row.counts) }] as const);
-    this.#replica = { rows: new Map(rows), denials: new Map(this.#table.denials) };
+    this.#replica = { rows: new Map(rows), denials: new Map(this.#table.denials), book: this.#table.book.copy() };
   }
 
   letReplicaGo(): void {
@@ -137,13 +142,12 @@ export class SimCounters implements Server {
     const nowMs = this.#queue.nowMs;
     const cells: ImportedCell[] = [];
     let newest = since;
-    for (const { key, sequence, counts, expiresAtMs, version } of this.#seen().rows.values()) {
+    const { rows, book } = this.#seen();
+    for (const { key, sequence, counts, expiresAtMs, version } of rows.values()) {
       if (version <= since || expiresAtMs <= nowMs) continue;
       newest = Math.max(newest, version);
-      const own = counts.get(region) ?? 0;
-      let sum = 0;
-      for (const count of counts.values()) sum += count;
-      cells.push({ key, sequence, foreign: sum - own, own });
+      const window = { sequence, durationMs: key.durationMs };
+      cells.push({ key, sequence, ...book.names.seenFrom(region, window, counts) });
     }
     const live = [...this.#publishedAtMs].filter(([name, atMs]) => name === region || atMs > nowMs - LIVE_MS);
     const isAskerNew = !this.#publishedAtMs.has(region);
@@ -151,6 +155,8 @@ export class SimCounters implements Server {
   }
 
   #cleanUp(nowMs: number, rowsMax: number): number {
+    const hasRows = (region: string) => [...this.#table.rows.values()].some(({ counts }) => counts.has(region));
+    this.#table.book.forget(this.#queue.nowMs, hasRows);
     const expiredMs = Math.min(nowMs, this.#queue.nowMs);
     let deleted = 0;
     for (const part of [this.#table.rows, this.#table.denials]) {
@@ -181,11 +187,12 @@ export class SimCounters implements Server {
 
   #readDenials(region: string, cursor: string | null): DenialPage {
     const since = cursor === null ? 0 : Number(cursor);
-    const live = [...this.#seen().denials.values()].filter(({ expiresAtMs }) => expiresAtMs > this.#queue.nowMs);
+    const { denials, book } = this.#seen();
+    const live = [...denials.values()].filter(({ expiresAtMs }) => expiresAtMs > this.#queue.nowMs);
     const changed = live.filter(({ version }) => version > since);
     const cells = changed.map(({ key, sequence, limit, region: owner }): DeniedCell => {
-      const isOwn = owner === region;
-      return { key, sequence, foreignLimit: isOwn ? null : limit, ownLimit: isOwn ? limit : null };
+      const window = { sequence, durationMs: key.durationMs };
+      return { key, sequence, ...book.names.deniedFrom(region, window, [[owner, limit]]) };
     });
     return { cells, cursor: String(Math.max(since, ...changed.map(({ version }) => version))) };
   }
