@@ -253,6 +253,12 @@ export const METRICS: readonly Metric[] = [
     "max",
   ),
   gauge(
+    "sluice_global_aliases",
+    "Other names of this region whose rows may still be alive: more than 0 after a rename, or if one Redis is used under several names.",
+    global(({ aliases }) => aliases.length),
+    "max",
+  ),
+  gauge(
     "sluice_global_floor_ratio",
     "The part of a limit up to which counts are not published now.",
     global(({ floor }) => floor),
