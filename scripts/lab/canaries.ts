@@ -1,4 +1,5 @@
 /** Every deliberate mistake, one per chunk: the checker must notice it. Writes docs/canaries.md. */
+import { TESTED_CANARIES } from "../../test/canaries/audit-canaries.ts";
 import { CANARIES } from "../../test/canaries/aviary.ts";
 import { writeTable } from "../../test/canaries/canary-table.ts";
 import type { Caught } from "../../test/canaries/catch.ts";
@@ -8,7 +9,7 @@ import { chosen, listed, type Part, problemsOf } from "./part.ts";
 
 /** Sound code in the same worlds, in which nothing may be noticed. */
 const CONTROL = "control";
-const NAMES = [...CANARIES, ...BLIND_CANARIES].map(({ name }) => name);
+const NAMES = [...CANARIES, ...BLIND_CANARIES, ...TESTED_CANARIES].map(({ name }) => name);
 
 export const canaries: Part = {
   name: "canaries",

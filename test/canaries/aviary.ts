@@ -1,4 +1,5 @@
 /** Every canary that ends a hunt by itself, by name. */
+import { AUDIT_CANARIES } from "./audit-canaries.ts";
 import type { Canary } from "./canary.ts";
 import { ALARMED_CANARIES } from "./checker-canaries.ts";
 import { ENGINE_CANARIES } from "./engine-canaries.ts";
@@ -9,6 +10,7 @@ export const CANARIES: readonly Canary[] = [
   ...ENGINE_CANARIES,
   ...ORIGIN_CANARIES,
   ...GLOBAL_CANARIES,
+  ...AUDIT_CANARIES,
   ...ALARMED_CANARIES,
 ];
 

@@ -6,14 +6,17 @@
  */
 import { afterAll, describe, expect, test } from "vitest";
 import { byLength } from "../rig/length.ts";
+import { TESTED_CANARIES } from "./audit-canaries.ts";
 import { CANARIES, canaryNamed } from "./aviary.ts";
 import { type Caught, catchBlind, catchCanary, control, firstSeed, seedsFrom } from "./catch.ts";
 import { BLIND_CANARIES } from "./checker-canaries.ts";
 import { patchedTexts } from "./patched-bundle.ts";
+import { catchTested } from "./run-tested.ts";
 
 /** Each takes about 4 s of one core: the bundle, the search, and the control where it was caught. */
 const MORE = byLength({ short: 0, ci: 9, lab: 0 });
 const BLIND = byLength({ short: 0, ci: 2, lab: 0 });
+const TESTED = byLength({ short: 0, ci: 1, lab: 0 });
 /** The canary that always runs, to show that failures are noticed. */
 const ALWAYS = "add-instead-of-max";
 const CONTROL_SEEDS = 4;
@@ -31,7 +34,7 @@ function inTurn<T>(all: readonly T[], count: number): readonly T[] {
 
 describe("canaries", { timeout: TIMEOUT_MS }, () => {
   test("have names of their own, and patches that fit the source exactly once", () => {
-    const all = [...CANARIES, ...BLIND_CANARIES];
+    const all = [...CANARIES, ...BLIND_CANARIES, ...TESTED_CANARIES];
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
     for (const { name, patches } of all) expect(() => patchedTexts(patches), name).not.toThrow();
     for (const { patches, beside } of BLIND_CANARIES) {
@@ -54,8 +57,15 @@ describe("canaries", { timeout: TIMEOUT_MS }, () => {
     });
   }
 
+  const tested = inTurn(TESTED_CANARIES, TESTED);
+  if (tested.length > 0) {
+    test.each(tested)("$name fails a test", async (canary) => {
+      caught.set(canary.name, await catchTested(canary));
+    });
+  }
+
   afterAll(() => {
-    const all = [...CANARIES, ...BLIND_CANARIES].flatMap(({ name }) => caught.get(name) ?? []);
+    const all = [...CANARIES, ...BLIND_CANARIES, ...TESTED_CANARIES].flatMap(({ name }) => caught.get(name) ?? []);
     for (const { name, noticedBy, seeds, seconds } of all) {
       console.log(
         `${name.padEnd(36)} ${String(seeds).padStart(4)} seeds ${seconds.toFixed(1).padStart(6)} s  ${noticedBy}`,

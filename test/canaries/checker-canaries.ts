@@ -135,8 +135,10 @@ export const BLIND_CANARIES: readonly BlindCanary[] = [
     patches: [
       {
         file: "sim/checker/settlement.ts",
-        find: "truth.unstored(process, latestMs);\n    return left <= lost",
-        replace: "truth.unstored(process, latestMs);\n    return left >= lost",
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: a piece of source
+        find: "return left <= lost ? undefined : `shutdown: ${left} left behind,",
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: a piece of source
+        replace: "return left >= lost ? undefined : `shutdown: ${left} left behind,",
       },
     ],
     beside: "closed-without-replay",

@@ -36,9 +36,6 @@ export const FEATURES: readonly Feature[] = [
   "region-restarted-empty",
 ];
 
-/** PENDING(1): worlds in which one origin has two names fail until counts are summed by origin. */
-const DRAWN = FEATURES.filter((feature) => feature !== "region-renamed" && feature !== "origin-shared");
-
 /** The part of all worlds that have a feature. */
 const FEATURED = 0.5;
 const CALM = 0.5;
@@ -48,7 +45,7 @@ const SHORT_WINDOW_MS = 1_000;
 const CLOCK_FAULTS: readonly FaultKind[] = ["clock-skewed", "clock-jumped-forward", "clock-jumped-back"];
 
 export function drawFeature(random: SeededRandom): Feature | undefined {
-  return random.chance(FEATURED) ? random.pick(DRAWN) : undefined;
+  return random.chance(FEATURED) ? random.pick(FEATURES) : undefined;
 }
 
 /** The options of a world with a feature, as far as they differ from `plain`. */

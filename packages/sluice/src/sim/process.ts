@@ -85,8 +85,6 @@ export class Life implements Caller {
     this.#history.record(this.#queue.nowMs, this.name, { kind: "begun", region, name: regionName });
     clock.onChange = () => this.#tellClock();
     if (!clock.isRight) this.#tellClock();
-    // A limiter calls its stores as soon as it begins.
-    this.#queue.touched();
     this.#limiter = new Limiter({
       ...options,
       clock: this.clock,

@@ -165,6 +165,8 @@ export class SimCounters implements Server {
         if (row.expiresAtMs > expiredMs) continue;
         part.delete(name);
         deleted++;
+        // Only a row that has not expired is told: there must be none.
+        if ("counts" in row) this.#tellLost(row);
       }
     }
     return deleted;

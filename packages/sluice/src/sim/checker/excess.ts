@@ -15,9 +15,6 @@ import { type Horizons, horizonsOf, isOriginFar } from "./horizons.ts";
 import { type CheckerPart, type Problem, shareOf } from "./part.ts";
 import type { CellTruth, Truth } from "./truth.ts";
 
-/** PENDING(3): the floor follows the lowest limit under which something was accepted, until denials are followed too. */
-const IS_LOWEST_FOLLOWED: boolean = false;
-
 /** How finely the worst is followed below the limit, in parts of it. */
 const WORST_STEPS = 100;
 
@@ -135,9 +132,7 @@ export class Excess implements CheckerPart {
     for (const [from, count] of cell.byRegion) {
       if (from === region) continue;
       const isLost = cell.rowsLostMs >= this.#since([from, "global"], atMs, horizons.fullPassMs);
-      const hidden = Math.ceil(
-        horizons.floor * (IS_LOWEST_FOLLOWED ? lowestIn(cell, from, sinceOf(from)) : cell.limitMax),
-      );
+      const hidden = Math.ceil(horizons.floor * lowestIn(cell, from, sinceOf(from)));
       unknown += hidden + (isLost || ended.has(from) ? count - truth.rowAt(cell, from, rowsMs) : 0);
     }
     return Math.min(cell.total, unknown + lostOf(cell, truth));

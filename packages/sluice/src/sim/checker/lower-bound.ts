@@ -2,8 +2,8 @@
  * Invariants 3, 4 and 5: one owner a component, every count a lower bound of the truth, no false denial.
  *
  * A cell that a denial row inflated is no lower bound by design: its `foreign` says "full", not "so much". What is
- * checked of it instead: every row of the channel names a cell and a limit with which some process denied while its region
- * had, in truth, accepted at least half of that limit in that very window (so that no row can follow from rows alone); and a
+ * checked of it instead: every row of the channel names a cell and a limit with which some process of its region denied while that
+ * region had, in truth, accepted at least half of that limit in that very window (so that no row can follow from rows alone); and a
  * cell is inflated only to the limit of such a row of another region: its own region knows what it accepted. A denial that rests on
  * an inflated cell is then legitimate; everything else about the cell (own, others, stored components) is checked as ever, and
  * `foreign` may not pass the largest limit that another region wrote.
@@ -58,7 +58,8 @@ export class LowerBound implements CheckerPart {
         const name = `${event.limit} ${event.sequence} ${event.key}`;
         const regions = this.#told.get(name) ?? new Set<string>();
         this.#told.set(name, regions.add(truth.originOf(event.region)));
-        return this.#denied.has(name) ? undefined : `denial channel: told of ${name}, of which half was not used`;
+        if (this.#denied.has(`${truth.originOf(event.region)} ${name}`)) return undefined;
+        return `denial channel: ${event.region} told of ${name}, of which half was not used`;
       }
       case "inflate":
         return this.#inflates(process, event, truth.life(process).region);
@@ -94,7 +95,7 @@ export class LowerBound implements CheckerPart {
       return `lower bound: a view above the truth: own ${own}, others ${others} of ${cell.region(region)} in the region; foreign ${foreign} of ${cell.total - cell.region(region)}; previous ${previous} of ${before.total}`;
     }
     const isHalfUsed = 2 * cell.region(region) >= event.limit;
-    if (event.reason === "limit" && isHalfUsed) this.#denied.add(`${event.limit} ${sequence} ${key}`);
+    if (event.reason === "limit" && isHalfUsed) this.#denied.add(`${region} ${event.limit} ${sequence} ${key}`);
     if (isInflated || wasInflated) return undefined;
     const together = truth.together(process, event);
     const really = cell.total + shareOf(before.total, event) + together;

@@ -7,6 +7,8 @@
  *   truth; foreign counts are what the global counters hold
  * - closing: every caller has an answer, and closing reports nothing lost
  *
+ * At all times, a cleanup deletes only rows that have expired in world time.
+ *
  * While faults are on, a stop reports at least what it really leaves behind: what its origin does not hold, or, in a region
  * without an origin, what the region's row in the global store does not hold.
  */
@@ -31,6 +33,8 @@ export class Settlement implements CheckerPart {
   readonly #published = new Map<string, number>();
   /** The region's row as each life imported it, of cells in which that life had accepted nothing yet: what it continues from. */
   readonly #continued = new Map<string, number>();
+  /** Whether the global counters are losing their rows at this moment. */
+  #isLosingRows = false;
   /** When each origin last forgot something. */
   readonly #wipedMs = new Map<string, number>();
 
@@ -45,6 +49,12 @@ export class Settlement implements CheckerPart {
         if (event.phase !== "drained") return undefined;
         this.#drainedMs = atMs;
         return this.#drained(atMs, truth) ?? this.#republished(atMs, truth);
+      case "fault":
+        if (event.fault === "global-lost-table") this.#isLosingRows = event.isOn;
+        return undefined;
+      case "rows-lost":
+        if (this.#isLosingRows) return undefined;
+        return `conservation: a cleanup deleted the rows of ${event.key} ${event.sequence}, which have not expired`;
       case "wiped":
         this.#wipedMs.set(event.region, atMs);
         return undefined;
@@ -58,7 +68,7 @@ export class Settlement implements CheckerPart {
         return undefined;
       case "stopped":
         if (this.#phase === "closing" && event.waiting > 0) return `liveness: ${event.waiting} callers wait for ever`;
-        return this.#stopped(process, event.lost, event.latestMs, truth);
+        return this.#stopped(atMs, process, event.lost, event.latestMs, truth);
       default:
         return undefined;
     }
@@ -115,14 +125,16 @@ export class Settlement implements CheckerPart {
     return foreign >= rows ? undefined : `convergence: foreign ${foreign}, the global counters have ${rows}`;
   }
 
-  #stopped(process: string, lost: number, latestMs: number, truth: Truth): Problem {
+  #stopped(atMs: number, process: string, lost: number, latestMs: number, truth: Truth): Problem {
     if (this.#phase === "closing" && lost > 0) return `shutdown: ${lost} lost, and nothing is wrong`;
     const life = truth.life(process);
-    if (life.followed > 0) return undefined;
     if (this.#options?.hasOrigin !== true) return this.#stoppedAlone(process, lost, latestMs, truth);
-    if ((this.#wipedMs.get(life.region) ?? Number.NEGATIVE_INFINITY) >= life.begunAtMs) return undefined;
+    // What the origin forgot after it had confirmed it is not missed before the heartbeat or a call about the key shows it, and never
+    // if the process has forgotten it too.
+    const wipedMs = this.#wipedMs.get(life.region) ?? Number.NEGATIVE_INFINITY;
+    if (atMs - wipedMs <= horizonsOf(this.#options!).healMs) return undefined;
     // What has expired, by the clock of the process, is not missed.
-    const left = truth.unstored(process, latestMs);
+    const left = truth.unstored(process, latestMs, wipedMs >= life.begunAtMs);
     return left <= lost ? undefined : `shutdown: ${left} left behind, ${lost} reported`;
   }
 
@@ -134,12 +146,12 @@ export class Settlement implements CheckerPart {
 
   /**
    * Without an origin, a process is a region, and its counts are in the region's row or nowhere. Judged are windows that the
-   * global store takes; not cells whose rows the store lost since, nor a life that evicted something.
+   * global store takes; not cells whose rows the store lost since, nor a life that evicted something or followed its clock back.
    */
   #stoppedAlone(process: string, lost: number, latestMs: number, truth: Truth): Problem {
     const { hasGlobal, globalMode, globalMinDuration, processes } = this.#options!;
-    const { name: region, begunAtMs, evicted } = truth.life(process);
-    if (!hasGlobal || globalMode === "denials" || processes > 1 || evicted > 0) return undefined;
+    const { name: region, begunAtMs, evicted, followed } = truth.life(process);
+    if (!hasGlobal || globalMode === "denials" || processes > 1 || evicted + followed > 0) return undefined;
     let left = 0;
     for (const { key, sequence, durationMs, cell } of truth.cells()) {
       const isOver = (sequence + 2) * durationMs <= latestMs;

@@ -181,14 +181,17 @@ export class Truth {
     return life.state === "running" && one.lastMs > life.forgotAtMs;
   }
 
-  /** What a life counted in cells that matter after `afterMs`, and its origin has not got. */
-  unstored(name: string, afterMs: number): number {
+  /** What a life counted in cells that matter after `afterMs`, and its origin has not got; with `isKnown` only what it remembers. */
+  unstored(name: string, afterMs: number, isKnown = false): number {
     const { region } = this.life(name);
     let missing = 0;
     for (const { sequence, durationMs, cell } of this.cells()) {
       if ((sequence + 2) * durationMs <= afterMs) continue;
       for (const [writer, { life, total }] of cell.byWriter) {
-        if (life === name) missing += total - (cell.stored.get(region)?.get(writer) ?? 0);
+        // Single keys that an origin lost are missed with the next call about the key, not before.
+        if (life !== name || cell.missing.get(writer)?.isNoticed === false) continue;
+        if (isKnown && !this.isHealing(cell, writer)) continue;
+        missing += total - (cell.stored.get(region)?.get(writer) ?? 0);
       }
     }
     return missing;
