@@ -35,8 +35,19 @@ const ORPHAN_MS = 20_000;
 const worldMs = () => wallOffsetMs + Number(process.hrtime.bigint()) / 1e6;
 
 const file = openSync(options.history, "a");
-/** @param {object} event */
-const tell = (event) => writeSync(file, `${JSON.stringify({ atMs: worldMs(), process: name, event })}\n`);
+let latestMs = 0;
+/**
+ * A decision happened when its clock was read, not when its line is written: a busy machine may stop the process in between, and the
+ * checker compares the two. It stays behind the lines before it.
+ *
+ * @param {object} event
+ */
+function tell(event) {
+  const nowMs = worldMs();
+  const { kind, wallMs = nowMs } = /** @type {{ kind?: string, wallMs?: number }} */ (event);
+  latestMs = Math.max(latestMs, kind === "decision" ? Math.min(nowMs, wallMs) : nowMs);
+  writeSync(file, `${JSON.stringify({ atMs: latestMs, process: name, event })}\n`);
+}
 
 tell({ kind: "begun", region });
 const origin = options.redis === null ? sharedOrigin(process) : redisOrigin(options.redis);

@@ -99,7 +99,7 @@ function warningsOf(read: Read): readonly string[] {
   if (values.sqlUrl === null || !isDefault(read, SETTINGS.region.path)) return [];
   return [
     `sql.url is given, and region is left at its default, ${values.region}: servers that share no Redis would count as one region ` +
-      "and overwrite each other's counts; give each region a name of its own",
+      "and hide each other's counts; give each region its own name (a region that already has counts can be renamed at any time: docs/operating.md)",
   ];
 }
 

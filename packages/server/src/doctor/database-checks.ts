@@ -1,6 +1,6 @@
 /**
  * What a server needs of its database: it answers soon, can be written, has the tables of this release, and lets this user read and
- * write each of them; its clock.
+ * write each of them; its clock; how the region's name is used.
  *
  * Nothing is changed: rights are tried by statements that concern no row.
  */
@@ -13,6 +13,7 @@ import { countersOf } from "../serve/stores.ts";
 import { SYSTEM } from "../system.ts";
 import { type Finding, fail, medianMs, milliseconds, ok, skewFinding, warn } from "./finding.ts";
 import type { DoctorClock } from "./redis-checks.ts";
+import { regionFinding } from "./region-checks.ts";
 
 const TIMES = 5;
 /** Publishing and importing are once a second. */
@@ -57,7 +58,7 @@ export async function databaseFindings(settings: ServerSettings, clock: DoctorCl
   }
   const link = await openAdminLink({ sqlUrl, dataDir, tls: sqlTls }, SYSTEM);
   try {
-    return [...(await serverFindings(link, sqlUrl, clock)), ...(await tableFindings(link, settings))];
+    return [...(await serverFindings(link, sqlUrl, clock)), ...(await tableFindings(link, settings, clock))];
   } catch (error) {
     if (!(error instanceof SqlFailure)) throw error;
     const advice = "start it, or correct sql.url; until then regions limit by themselves, and nothing can be created";
@@ -91,7 +92,7 @@ async function serverFindings(link: SqlLink, sqlUrl: string, { wallMs, monoMs }:
   return [speed, writing, skewFinding("database clock", skewMs, tookMs)];
 }
 
-async function tableFindings(link: SqlLink, settings: ServerSettings): Promise<Finding[]> {
+async function tableFindings(link: SqlLink, settings: ServerSettings, { wallMs }: DoctorClock): Promise<Finding[]> {
   const { records, audit, revision } = adminTables();
   const admin = await adminSchemaFinding(link);
   const counters = await counterSchemaFinding(settings);
@@ -99,7 +100,9 @@ async function tableFindings(link: SqlLink, settings: ServerSettings): Promise<F
     ...(admin.status === "ok" ? { [records]: "revision", [audit]: "revision", [revision]: "revision" } : {}),
     ...(counters.status === "ok" ? COUNTER_TABLES : {}),
   };
-  return [admin, counters, ...(Object.keys(tables).length === 0 ? [] : await rightFindings(link, tables))];
+  const rights = Object.keys(tables).length === 0 ? [] : await rightFindings(link, tables);
+  const mayRead = counters.status === "ok" && rights.every(({ status }) => status === "ok");
+  return [admin, counters, ...rights, ...(mayRead ? [await regionFinding(link, settings.region, wallMs())] : [])];
 }
 
 async function adminSchemaFinding(link: SqlLink): Promise<Finding> {

@@ -240,11 +240,22 @@ export const METRICS: readonly Metric[] = [
     "Single cells of which the origin held less than it had confirmed.",
     origin(({ healed }) => healed),
   ),
+  counter(
+    "sluice_global_cells_behind_total",
+    "Cells of which the region had published a count although its origin was empty at the start: see decision 0020.",
+    global(({ cellsBehind }) => cellsBehind),
+  ),
 
   gauge(
     "sluice_global_regions",
     "Regions that are alive.",
     global(({ regionsLive }) => regionsLive),
+    "max",
+  ),
+  gauge(
+    "sluice_global_aliases",
+    "Other names of this region whose rows may still be alive: more than 0 after a rename, or if one Redis is used under several names.",
+    global(({ aliases }) => aliases.length),
     "max",
   ),
   gauge(

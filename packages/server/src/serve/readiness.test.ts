@@ -41,6 +41,28 @@ test("a server waits for its first import, and says so; if that takes too long i
   await limiter.close();
 });
 
+test("a region name that is used wrongly is a reason to look, a past rename a remark; neither keeps a server out", async () => {
+  const limiter = new Limiter({ region: "eu", global: memoryCounters() });
+  const directory = { isLoaded: true, hasKeys: true, ageMs: 10 } as Directory;
+  await limiter.ready();
+  const stats = limiter.stats();
+  const read = (names: { readonly aliases: readonly string[]; readonly regionConflict: string | null }) => {
+    const all = { ...stats, global: { ...stats.global!, ...names } };
+    const { ready, layers } = readinessOf(all, directory, { isJoining: false, isStopping: false });
+    return [ready, layers.global];
+  };
+  expect(read({ aliases: [], regionConflict: null })).toEqual([true, { status: "ok" }]);
+  expect(read({ aliases: ["a", "b", "c", "d"], regionConflict: null })).toEqual([
+    true,
+    { status: "ok", reason: `renamed: rows of "a", "b", "c" and 1 more count as this region's own until they expire` },
+  ]);
+  expect(read({ aliases: ["a"], regionConflict: "two names" })).toEqual([
+    true,
+    { status: "degraded", reason: "two names" },
+  ]);
+  await limiter.close();
+});
+
 test.each([
   ["counters", 1_000, 10_001, "away"],
   ["counters", 30_000, 60_000, "ok"],

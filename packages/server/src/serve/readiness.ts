@@ -77,7 +77,15 @@ function globalOf({ global }: Stats, isJoining: boolean): LayerState {
     return { status: "away", reason: `nothing heard of other regions for ${seconds(importAgeMs)} (${why})` };
   }
   if (store !== null && !store.isReady) return { status: "degraded", reason: "the tables were not found yet" };
-  return { status: "ok" };
+  const { aliases, regionConflict } = global;
+  if (regionConflict !== null) return { status: "degraded", reason: regionConflict };
+  if (aliases.length === 0) return { status: "ok" };
+  return { status: "ok", reason: `renamed: rows of ${namesOf(aliases)} count as this region's own until they expire` };
+}
+
+function namesOf(names: readonly string[]): string {
+  const shown = names.slice(0, 3).map((name) => JSON.stringify(name));
+  return shown.join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
 }
 
 /** The kind alone: a driver's own words may name users and hosts. */

@@ -28,7 +28,17 @@ function setUp(
   };
   const originIds = fields.originIds ?? [];
   const originId = async () => originIds.shift() ?? null;
-  const options = { region: "eu", mode, ...rhythm, originId, clock, timers, random, trace: null };
+  const options = {
+    region: "eu",
+    mode,
+    ...rhythm,
+    originId,
+    wasOriginEmpty: () => false,
+    clock,
+    timers,
+    random,
+    trace: null,
+  };
   // Without identities, a store that does not register.
   if (fields.originIds === undefined) Object.assign(counters, { register: undefined });
   return { world, time, counters, layer: new GlobalLayer(engine, ledger, counters, options) };
@@ -283,7 +293,13 @@ describe("global layer", () => {
     const { world, time, counters, layer } = setUp();
     const { clock, timers } = time;
     const rest = { publishMs: 1_000, importMs: 2_000, durationMinMs: 60_000, floor: null, errorBudget: 0.02 };
-    const given = { region: "us", mode: "counters" as const, originId: async () => null, trace: null };
+    const given = {
+      region: "us",
+      mode: "counters" as const,
+      originId: async () => null,
+      wasOriginEmpty: () => false,
+      trace: null,
+    };
     const random = new SeededRandom(5);
     const other = new GlobalLayer(world.engine, world.ledger, counters, { ...rest, ...given, clock, timers, random });
     await layer.close(100, true);

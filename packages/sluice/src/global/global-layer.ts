@@ -38,6 +38,8 @@ export interface GlobalOptions {
   readonly errorBudget: number;
   /** The identity of the origin that the region shares; null while the origin does not answer. */
   readonly originId: () => Promise<string | null>;
+  /** Whether the origin held nothing when this process first asked. */
+  readonly wasOriginEmpty: () => boolean;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly random: Random;
@@ -88,6 +90,11 @@ export class GlobalLayer {
   failed = 0;
   /** Other region names of this origin whose rows may still be alive, and what is wrong with the names now: see `Registration`. */
   aliases: readonly string[] = [];
+  /**
+   * Cells of which the region had published a count, while its origin held nothing when this process started. What the region's other
+   * processes accept now hides behind that row until it exceeds it (docs/decisions/0020). Written by the first import.
+   */
+  cellsBehind = 0;
   conflict: string | null = null;
   /** The identity of the origin, once it has answered. */
   #origin: string | null = null;
@@ -255,9 +262,10 @@ export class GlobalLayer {
 
   /** Registers, then reads everything: a region is known under its name before it takes rows for those of others. */
   async #joinOnce(): Promise<void> {
-    const { mode } = this.#options;
+    const { mode, wasOriginEmpty } = this.#options;
     await this.#register();
     if (mode !== "denials") await this.import.importOnce(Number.POSITIVE_INFINITY);
+    if (wasOriginEmpty()) this.cellsBehind = this.import.ownRows;
     if (mode !== "counters") await this.denials.importOnce(Number.POSITIVE_INFINITY);
   }
 

@@ -57,6 +57,8 @@ export class Import {
   /** Regions that are alive, this one included, as last heard. */
   regionsLive = 1;
   cells = 0;
+  /** Cells of the last full pass of which this region had published a count. */
+  ownRows = 0;
   failed = 0;
   junk = 0;
   /** Monotonic clock; 0: never. */
@@ -116,6 +118,7 @@ export class Import {
     this.#untilFull = FULL_EVERY - 1;
     this.#future.passBegins();
     this.#ledger.forgetConfirmed();
+    this.ownRows = 0;
     const page = await this.#read(null);
     // What changed before a pass of several pages began is still to be followed, if anything was.
     if (page.rest === undefined || this.#cursor === null) this.#cursor = page.cursor;
@@ -158,6 +161,7 @@ export class Import {
       this.junk++;
       return;
     }
+    if (own > 0) this.ownRows++;
     const at = sequence as Sequence;
     if (at > sequenceAt(this.#nowMs, key.durationMs)) {
       this.#future.keep(cell, this.#nowMs);

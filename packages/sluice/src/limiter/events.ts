@@ -40,6 +40,11 @@ export type Happening =
   | { readonly kind: "junk"; readonly layer: "origin" | "global"; readonly count: number }
   /** The origin has lost what it had confirmed (restarted, flushed, gone back): the counts of all keys held are replayed again. */
   | { readonly kind: "lost"; readonly layer: "origin"; readonly keys: number }
+  /**
+   * The origin was empty when this process started, although the region had published counts of so many cells: what other processes
+   * of the region accept hides behind those counts until it exceeds them.
+   */
+  | { readonly kind: "emptied"; readonly layer: "origin"; readonly cells: number }
   /** Single cells of which the origin held less than it had confirmed: replayed again. */
   | { readonly kind: "healed"; readonly layer: "origin"; readonly cells: number }
   /** Requests are being decided from memory though the rules asked for a read of the origin. */

@@ -75,12 +75,14 @@ export class Stack {
         const id = identity === null ? ledger.incarnation : await identity.readOnce();
         return id === null ? null : prefix + id;
       };
+      const wasOriginEmpty = () => identity?.wasEmpty === true;
       const rhythm = { publishMs, importMs, durationMinMs: globalDurationMinMs, floor, errorBudget };
       this.global = new GlobalLayer(this.engine, ledger, global, {
         region,
         mode: globalMode,
         ...rhythm,
         originId,
+        wasOriginEmpty,
         clock,
         timers,
         random,

@@ -99,6 +99,11 @@ export interface GlobalStats {
   readonly regionsLive: number;
   /** Other region names of this region's origin whose rows may still be alive: after the region was renamed. Empty normally. */
   readonly aliases: readonly string[];
+  /**
+   * Cells of which the region had published a count although its origin was empty when this process started: the region was stopped
+   * and its origin lost its data. New counts of the region's other processes hide behind those rows until they exceed them. 0 normally.
+   */
+  readonly cellsBehind: number;
   /** What is wrong with the use of region names now, and what to do about it; null if nothing is. */
   readonly regionConflict: string | null;
   /** The part of a limit up to which counts are not published now. */
@@ -183,6 +188,7 @@ function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
     isImported: layer.isImported,
     regionsLive: imports.regionsLive,
     aliases: layer.aliases,
+    cellsBehind: layer.cellsBehind,
     regionConflict: layer.conflict,
     floor,
     rowsPublished: publish.rows,

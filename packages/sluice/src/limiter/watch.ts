@@ -92,6 +92,9 @@ export class Watch {
       this.#lookAtFailures("origin", calls.health ?? { failures: { failed, late }, lastFailure: null }, isLast);
     }
     if (global !== null) {
+      this.#look("emptied", global.cellsBehind, isLast, (cells) =>
+        this.#desk.tell({ kind: "emptied", layer: "origin", cells }),
+      );
       const { import: imports, denials, health, failed } = global;
       this.#lookAtJunk("global", imports.junk + denials.junk + (health?.junk ?? 0), isLast);
       // A write of the denial channel that fails is no failed round: it is dropped.

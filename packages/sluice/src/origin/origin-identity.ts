@@ -19,6 +19,8 @@ export class OriginIdentity {
   readonly #clock: Clock;
   readonly #random: Random;
   #id = 0;
+  /** Whether the origin held no identity when this process first asked: a new origin, or one that lost everything. */
+  wasEmpty = false;
 
   constructor(calls: OriginCalls, clock: Clock, random: Random) {
     this.#calls = calls;
@@ -33,7 +35,8 @@ export class OriginIdentity {
       if (found?.[0] === undefined || found[0] === null) return null;
       // 52 bits, so that it is exact everywhere; never 0.
       const drawn = this.#random.uint32() * 2 ** 20 + (this.#random.uint32() >>> 12) + 1;
-      this.#id = found[0].component === 0 ? drawn : found[0].component;
+      this.wasEmpty = found[0].component === 0;
+      this.#id = this.wasEmpty ? drawn : found[0].component;
     }
     const expiresAtMs = Math.floor(this.#clock.wallMs()) + LIFE_MS;
     const answers = await this.#calls.raise([{ ...CELL, total: this.#id, expiresAtMs }], DEADLINE_MS);
