@@ -40,7 +40,6 @@ const COPIES: readonly Copy[] = [
   { file: PLAN_HORIZON, name: "DENIALS_IMPORT_MS", of: GLOBAL_LAYER, original: "DENIALS_IMPORT_MS" },
   { file: "server/src/plan/world-of-plan.ts", name: "READ_TIMEOUT_MS", of: BOUNDS, original: "READ_TIMEOUT_MAX_MS" },
   { file: "server/src/plan/sizing.ts", name: "READ_TIMEOUT_MS", of: BOUNDS, original: "READ_TIMEOUT_MAX_MS" },
-  { file: "server/src/doctor/redis-checks.ts", name: "READ_TIMEOUT_MS", of: BOUNDS, original: "READ_TIMEOUT_MAX_MS" },
   {
     file: "server/src/plan/world-of-plan.ts",
     name: "DRIVER_TIMEOUT_MS",

@@ -9,6 +9,7 @@ const SECRET = "hunter2-hunter2";
 const FILES = {
   "good.yaml":
     "port: 9000\nregion: eu-west\nredis:\n  url: redis://redis.internal\nhttp:\n  hosts: [a.example, b.example]\nlog:\n",
+  "convergence.yaml": "flushMs: 20\nreadTimeoutMs: 100ms\npublishMs: 700\n",
   "misspelt.yaml": "prot: 9000\n",
   "deep.yaml": "redis:\n  ulr: redis://redis.internal\n",
   "flat.yaml": "redis: redis://redis.internal\n",
@@ -124,6 +125,99 @@ describe("the variables of OpenTelemetry", () => {
     const grpc = load({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317" } });
     expect(grpc.settings.traces).toBeNull();
     expect(grpc.warnings).toHaveLength(1);
+  });
+});
+
+describe("the settings of convergence", () => {
+  const sql = { SLUICE_SQL_URL: "mysql://db.internal/sluice", SLUICE_REGION: "eu" };
+
+  test("come from a flag, a variable or a file, and reach the limiter's options", () => {
+    const options = { globalMode: "both", floor: "0.05", whenFull: "deny" };
+    const environment = {
+      ...sql,
+      SLUICE_PUBLISH_MS: "500",
+      SLUICE_CLOSE_TIMEOUT_MS: "2s",
+      SLUICE_GLOBAL_DURATION_MIN: "30s",
+    };
+    const { settings } = load({ options, environment, file: "convergence.yaml" });
+    expect(settings.convergence).toEqual({
+      whenFull: "deny",
+      flushMs: 20,
+      readTimeoutMs: 100,
+      commandsPerSecond: 50_000,
+      globalMode: "both",
+      globalDurationMinMs: 30_000,
+      publishMs: 500,
+      importMs: 1_000,
+      floor: 0.05,
+      errorBudget: 0.02,
+    });
+    expect([settings.closeTimeoutMs, settings.shutdownTimeoutMs]).toEqual([2_000, 8_000]);
+  });
+
+  test.each<[string, Given, string]>([
+    [
+      "a round longer than the window",
+      { options: { publishMs: "2m" } },
+      "--publish-ms must be at most globalDurationMin, 60000 ms; got 120000 ms",
+    ],
+    [
+      "an import longer than the window",
+      { environment: { ...sql, SLUICE_IMPORT_MS: "6s" }, options: { globalDurationMin: "5s" } },
+      "SLUICE_IMPORT_MS must be at most globalDurationMin, 5000 ms; got 6000 ms",
+    ],
+    [
+      "a mode without a database",
+      { options: { globalMode: "denials" } },
+      "--global-mode is denials, and there is no sql.url",
+    ],
+    [
+      "a close as long as the stop",
+      { options: { closeTimeoutMs: "8s" } },
+      "--close-timeout-ms must be less than shutdownTimeout, 8000 ms; got 8000 ms",
+    ],
+    [
+      "a mode that there is not",
+      { options: { globalMode: "counter" } },
+      '--global-mode must be one of counters, denials, both; got "counter"',
+    ],
+    [
+      "a budget of nothing",
+      { options: { errorBudget: "0" } },
+      '--error-budget must be a number above 0, up to 1; got "0"',
+    ],
+    [
+      "a flush too rare",
+      { environment: { SLUICE_FLUSH_MS: "1001" } },
+      'SLUICE_FLUSH_MS must be whole milliseconds from 5ms to 1s; got "1001"',
+    ],
+  ])("%s is refused, with the name, the bound and the value", (_, given, message) => {
+    expect(refusal(given).message).toContain(message);
+  });
+
+  test.each<[string, Given, readonly string[]]>([
+    [
+      "without stores",
+      { options: { flushMs: "20", publishMs: "500" } },
+      [
+        "flushMs has no effect: there is neither redis.url nor a second worker",
+        "publishMs has no effect: there is no sql.url",
+      ],
+    ],
+    ["with workers, which share an origin", { options: { flushMs: "20", workers: "2" } }, []],
+    [
+      "in mode denials",
+      { environment: sql, options: { globalMode: "denials", floor: "0", importMs: "2s" } },
+      ["importMs, floor have no effect: in globalMode denials regions send no counts"],
+    ],
+    [
+      "with a fixed floor",
+      { environment: sql, options: { errorBudget: "0.1", floor: "0" } },
+      ["errorBudget has no effect: floor is given"],
+    ],
+    ["where all are used", { environment: sql, options: { publishMs: "500" } }, []],
+  ])("those that have no effect %s are a warning", (_, given, warnings) => {
+    expect(load(given).warnings).toEqual(warnings);
   });
 });
 

@@ -5,6 +5,7 @@ import { checkPreset } from "../admin/bootstrap.ts";
 import { isLoopback, usualNames } from "../http/host-check.ts";
 import { InputError } from "../input-error.ts";
 import { readTextFile } from "../text-file.ts";
+import { closeTimeoutOf, convergenceOf, unusedSettings } from "./convergence.ts";
 import { givenEnvironment, givenFile, givenFlags } from "./given.ts";
 import { withOpenTelemetry } from "./open-telemetry-variables.ts";
 import { type Effective, type Read, readValues } from "./read-settings.ts";
@@ -60,6 +61,7 @@ function settingsOf(read: Read): ServerSettings {
       tls,
     },
     shutdownTimeoutMs: values.shutdownTimeout,
+    closeTimeoutMs: closeTimeoutOf(read),
     logLevel: values.logLevel,
     requestLog: {
       requests: values.logRequests,
@@ -68,6 +70,7 @@ function settingsOf(read: Read): ServerSettings {
     },
     traces: tracesOf(read),
     cellsMax: values.cells,
+    convergence: convergenceOf(read),
     namespacesMax: values.namespacesMax,
     auditKeepMs: values.auditKeep,
     hittersNamespacesMax: values.hittersNamespaces,
@@ -96,8 +99,10 @@ function isDefault({ effective }: Read, path: string): boolean {
 
 function warningsOf(read: Read): readonly string[] {
   const { values } = read;
-  if (values.sqlUrl === null || !isDefault(read, SETTINGS.region.path)) return [];
+  const unused = unusedSettings(read);
+  if (values.sqlUrl === null || !isDefault(read, SETTINGS.region.path)) return unused;
   return [
+    ...unused,
     `sql.url is given, and region is left at its default, ${values.region}: servers that share no Redis would count as one region ` +
       "and hide each other's counts; give each region its own name (a region that already has counts can be renamed at any time: docs/operating.md)",
   ];

@@ -1,24 +1,8 @@
 /** Every setting of `sluice serve`. docs/configuration.md lists the same, and a test holds the two together. */
 import { integerWithin, numberWithin, oneOf, type Reading, wholeSpanWithin } from "../plan/readings.ts";
+import { CONVERGENCE_SETTINGS } from "./convergence-table.ts";
 import { type Setting, suggestion } from "./setting.ts";
-
-type Row<T> = Omit<Setting<T>, "initial" | "hint"> & { readonly hint: string | Setting["hint"] };
-
-/** A row whose default is read like any other value. */
-function setting<T>(row: Row<T>): Setting<T> {
-  const initial = row.read(row.initialText);
-  if (initial === undefined) throw new Error(`the default of ${row.path} is not allowed`);
-  return filled(row, initial);
-}
-
-/** A row that may be left out. */
-function optional<T>(row: Omit<Row<T>, "initialText">, initialText = "none"): Setting<T | null> {
-  return filled<T | null>({ ...row, initialText }, null);
-}
-
-function filled<T>({ hint, ...row }: Row<T>, initial: T): Setting<T> {
-  return { ...row, initial, hint: typeof hint === "string" ? () => hint : hint };
-}
+import { optional, setting } from "./setting-row.ts";
 
 const DAY_MS = 86_400_000;
 const KIB = 1_024;
@@ -307,6 +291,7 @@ export const SETTINGS = {
     initialText: "1048576",
     hint: "such as 1048576",
   }),
+  ...CONVERGENCE_SETTINGS,
   namespacesMax: setting({
     path: "namespacesMax",
     value: "<n>",
@@ -357,7 +342,7 @@ export const SETTINGS = {
   shutdownTimeout: setting({
     path: "shutdownTimeout",
     value: "<time>",
-    help: "how long a stop may take: half for requests under way, half for replaying what is left",
+    help: "how long a stop may take: for requests under way, and closeTimeoutMs of it for replaying what is left",
     rule: "whole milliseconds from 1s to 2m",
     read: wholeSpanWithin(1_000, 120_000),
     initialText: "8s",

@@ -2,6 +2,7 @@
 import type { ApiSettings } from "../http/api.ts";
 import type { RequestLogSettings } from "../http/request-log.ts";
 import type { TraceSettings } from "../traces/open-tracer.ts";
+import type { ConvergenceSettings } from "./convergence.ts";
 
 export interface ServerSettings {
   readonly host: string;
@@ -24,13 +25,15 @@ export interface ServerSettings {
   /** 0: any free one; null: the usual one, or any free one if that is taken. */
   readonly opsPort: number | null;
   readonly api: ApiSettings;
-  /** Half of it for requests under way, half for replaying what is left. */
   readonly shutdownTimeoutMs: number;
+  /** The part of it for replaying and publishing what is left; the rest is for requests under way. */
+  readonly closeTimeoutMs: number;
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly requestLog: RequestLogSettings;
   /** Null: nothing is traced. */
   readonly traces: TraceSettings | null;
   readonly cellsMax: number;
+  readonly convergence: ConvergenceSettings;
   /** Living namespaces of a workspace. */
   readonly namespacesMax: number;
   /** How long changes stay in the audit trail. */

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { loadSettings } from "../config/load-settings.ts";
+import { convergenceFindings } from "./convergence-checks.ts";
 import { skewFinding } from "./finding.ts";
 import { dataFinding, filesFinding, nodeFinding } from "./machine-checks.ts";
+import { speedFinding } from "./redis-checks.ts";
 
 const { settings } = loadSettings({}, {});
 const limits = (soft: string) =>
@@ -43,6 +45,57 @@ describe("the doctor", () => {
     [600, 1_200, "ok"],
   ])("a clock that is off by %i ms, asked in %i ms: %s", (skewMs, roundTripMs, status) => {
     expect(skewFinding("clock", skewMs, roundTripMs).status).toBe(status);
+  });
+
+  test.each<[string, Record<string, string>, RegExp | null]>([
+    ["the defaults", {}, null],
+    ["flushes of 500 ms", { SLUICE_FLUSH_MS: "500" }, /^flushMs is 500: .* up to 1000 ms/],
+    ["flushes of 499 ms", { SLUICE_FLUSH_MS: "499" }, null],
+    ["rounds of 15 s each", { SLUICE_PUBLISH_MS: "15s", SLUICE_IMPORT_MS: "15s" }, null],
+    [
+      "rounds of 31 s together",
+      { SLUICE_PUBLISH_MS: "16s", SLUICE_IMPORT_MS: "15s" },
+      /together are 31000 ms, more than half/,
+    ],
+    ["a floor of half the budget", { SLUICE_FLOOR: "0.01" }, null],
+    ["a floor above it", { SLUICE_FLOOR: "0.011" }, /^floor is 0.011, above errorBudget \/ 2 = 0.01/],
+    ["mode denials", { SLUICE_GLOBAL_MODE: "denials" }, /^globalMode is denials: .* R times a limit/],
+    ["no time to close", { SLUICE_CLOSE_TIMEOUT_MS: "0" }, /^closeTimeoutMs is 0/],
+  ])("of the settings of convergence: %s", (_, given, text) => {
+    const environment = {
+      SLUICE_REDIS_URL: "redis://r",
+      SLUICE_SQL_URL: "mysql://db/sluice",
+      SLUICE_REGION: "eu",
+      ...given,
+    };
+    const findings = convergenceFindings(loadSettings({}, environment).settings);
+    expect(findings).toHaveLength(1);
+    expect(findings[0]).toMatchObject(
+      text === null ? { status: "ok" } : { status: "warn", text: expect.stringMatching(text) },
+    );
+  });
+
+  test("settings of layers that are not there are no matter of convergence", () => {
+    const environment = {
+      SLUICE_FLUSH_MS: "1s",
+      SLUICE_FLOOR: "1",
+      SLUICE_CLOSE_TIMEOUT_MS: "0",
+      SLUICE_PUBLISH_MS: "1m",
+    };
+    expect(convergenceFindings(loadSettings({}, environment).settings)).toMatchObject([{ status: "ok" }]);
+  });
+
+  test.each([
+    [9, 300, "ok"],
+    [10, 300, "warn"],
+    [4, 8, "warn"],
+    [8, 8, "fail"],
+    [299, 300, "warn"],
+    [300, 300, "fail"],
+  ])("a Redis that answers in %i ms, with readTimeoutMs %i: %s", (ms, readTimeoutMs, status) => {
+    const finding = speedFinding("redis round trip", ms, readTimeoutMs);
+    expect(finding.status).toBe(status);
+    if (status === "fail") expect(finding.advice).toContain(`reads time out at ${readTimeoutMs} ms`);
   });
 
   test("the data folder is looked at where something is kept there, and not made", () => {

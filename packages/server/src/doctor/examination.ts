@@ -1,5 +1,6 @@
 /** Everything that `sluice doctor` looks at, in order: what is wrong below shows before what stands on it. */
 import type { Loaded } from "../config/load-settings.ts";
+import { convergenceFindings } from "./convergence-checks.ts";
 import { databaseFindings } from "./database-checks.ts";
 import { type Finding, ok, warn } from "./finding.ts";
 import { certificateFinding, dataFinding, filesFinding, nodeFinding, readLimits } from "./machine-checks.ts";
@@ -14,6 +15,7 @@ export async function examine({ settings, effective, warnings }: Loaded, clock: 
     filesFinding(readLimits(), settings),
     dataFinding(settings),
     certificateFinding(settings, clock.wallMs()),
+    ...convergenceFindings(settings),
   ];
   return [
     ...machine.filter((finding) => finding !== null),

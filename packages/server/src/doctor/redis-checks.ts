@@ -14,8 +14,6 @@ const ANSWER_WITHIN_MS = 3_000;
 const TIMES = 5;
 /** A cold read waits for a round trip; half of them are slower than the median. */
 const SLOW_MS = 10;
-/** The largest time-out of a read: slower than this, every read fails. */
-const READ_TIMEOUT_MS = 300;
 const VERSION_MIN = 6;
 const CELL_LIVES_MS = 1_000;
 const RIGHTS =
@@ -28,9 +26,11 @@ export interface DoctorClock {
   readonly monoMs: () => number;
 }
 
-type Place = Pick<ServerSettings, "redisUrl" | "redisTls">;
+type Place = Pick<ServerSettings, "redisUrl" | "redisTls" | "convergence">;
 
-export async function redisFindings({ redisUrl, redisTls }: Place, clock: DoctorClock): Promise<Finding[]> {
+export async function redisFindings(place: Place, clock: DoctorClock): Promise<Finding[]> {
+  const { redisUrl, redisTls } = place;
+  const { readTimeoutMs } = place.convergence;
   if (redisUrl === null) return [ok("redis", "none: this server counts alone")];
   const client = createClient({
     url: redisUrl,
@@ -66,8 +66,8 @@ export async function redisFindings({ redisUrl, redisTls }: Place, clock: Doctor
   const ask: Ask = (...args) => within(client.sendCommand(args));
   const checks: readonly (() => Promise<Finding | readonly Finding[]>)[] = [
     () => versionFinding(ask),
-    () => pingFindings(ask, clock),
-    () => scriptFinding({ redisUrl, redisTls }, ask, clock),
+    () => pingFindings(ask, clock, readTimeoutMs),
+    () => scriptFinding(place, ask, clock),
     () => memoryFinding(ask),
     () => clockFinding(ask, clock),
   ];
@@ -112,24 +112,31 @@ async function versionFinding(ask: Ask): Promise<Finding> {
     : fail("redis version", `${server} ${version} is too old`, "use 6.0 or later");
 }
 
-async function pingFindings(ask: Ask, { monoMs }: DoctorClock): Promise<Finding[]> {
+async function pingFindings(ask: Ask, { monoMs }: DoctorClock, readTimeoutMs: number): Promise<Finding[]> {
   try {
     await ask("PING");
-    return [speedFinding("redis round trip", await medianMs(TIMES, monoMs, () => ask("PING")))];
+    return [speedFinding("redis round trip", await medianMs(TIMES, monoMs, () => ask("PING")), readTimeoutMs)];
   } catch (error) {
     return [fail("redis rights", `PING: ${(error as Error).message}`, RIGHTS)];
   }
 }
 
-function speedFinding(subject: string, ms: number): Finding {
+/** @param readTimeoutMs slower than this, every read fails; slower than half of it, many do. */
+export function speedFinding(subject: string, ms: number, readTimeoutMs: number): Finding {
   const text = `${milliseconds(ms)}, the middle one of ${TIMES}`;
-  if (ms >= READ_TIMEOUT_MS) return fail(subject, text, "reads time out at 300 ms: use a nearer or faster Redis");
+  const timesOut = `reads time out at ${readTimeoutMs} ms (readTimeoutMs): use a nearer or faster Redis`;
+  if (ms >= readTimeoutMs) return fail(subject, text, timesOut);
+  if (ms >= readTimeoutMs / 2) return warn(subject, text, `${timesOut}, or raise it up to 300ms`);
   return ms >= SLOW_MS
     ? warn(subject, text, "a first request waits that long: use a Redis of the same region")
     : ok(subject, text);
 }
 
-async function scriptFinding({ redisUrl, redisTls }: Place, ask: Ask, clock: DoctorClock): Promise<Finding> {
+async function scriptFinding(
+  { redisUrl, redisTls, convergence }: Place,
+  ask: Ask,
+  clock: DoctorClock,
+): Promise<Finding> {
   const { wallMs, monoMs } = clock;
   const origin = redisOrigin({ url: redisUrl!, ...(redisTls === null ? {} : { tls: redisTls }) });
   const cell = { key: "doctor", sequence: 0, writer: "doctor" };
@@ -141,7 +148,7 @@ async function scriptFinding({ redisUrl, redisTls }: Place, ask: Ask, clock: Doc
     // The first one sends the scripts whole.
     await round();
     const took = (await medianMs(TIMES, monoMs, round)) / 2;
-    const finding = speedFinding("redis scripts", took);
+    const finding = speedFinding("redis scripts", took, convergence.readTimeoutMs);
     return finding.status === "ok" ? ok("redis scripts", `this user may run them; ${finding.text}`) : finding;
   } catch (error) {
     const { kind = "", message } = error as Error & { readonly kind?: string };

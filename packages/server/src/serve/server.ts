@@ -48,11 +48,21 @@ export interface WorkerPart {
 }
 
 export async function startServer(settings: ServerSettings, log: Log, worker?: WorkerPart): Promise<Server> {
-  const { region, cellsMax, shutdownTimeoutMs, host, port } = settings;
-  const halfMs = shutdownTimeoutMs / 2;
+  const { region, cellsMax, shutdownTimeoutMs, closeTimeoutMs, host, port } = settings;
+  const { globalDurationMinMs, floor, ...convergence } = settings.convergence;
   const admin = await Admin.open(settings, log);
   const [origin, global] = [await originOf(settings), await countersOf(settings)];
-  const limiter = new Limiter({ region, cellsMax, origin, global, closeTimeoutMs: halfMs, onEvent: eventLog(log) });
+  const limiter = new Limiter({
+    ...convergence,
+    globalDurationMin: globalDurationMinMs,
+    floor: floor ?? undefined,
+    region,
+    cellsMax,
+    origin,
+    global,
+    closeTimeoutMs,
+    onEvent: eventLog(log),
+  });
   // Whether it succeeds or times out: a store that does not answer must not keep a server out of service for ever.
   let isJoining = true;
   const joined = limiter.ready().then(() => {
@@ -88,7 +98,7 @@ export async function startServer(settings: ServerSettings, log: Log, worker?: W
   };
   const stopOnce = async (): Promise<StopReport> => {
     isStopping = true;
-    return takeApart(await drain.run(halfMs));
+    return takeApart(await drain.run(shutdownTimeoutMs - closeTimeoutMs));
   };
   let stopping: Promise<StopReport> | undefined;
   try {

@@ -1,0 +1,124 @@
+/**
+ * The settings of how processes and regions converge: the library's options, under the library's names.
+ *
+ * Bounds and defaults are the library's; test/server-convergence-settings.test.ts holds the two together.
+ */
+import type { GlobalMode, WhenFull } from "sluice";
+import { integerWithin, numberWithin, oneOf, wholeSpanWithin } from "../plan/readings.ts";
+import { suggestion } from "./setting.ts";
+import { optional, setting } from "./setting-row.ts";
+
+const MODES: readonly GlobalMode[] = ["counters", "denials", "both"];
+const WHEN_FULL: readonly WhenFull[] = ["allow", "deny"];
+const DAY_MS = 86_400_000;
+const TIME = 'milliseconds, or a number with a unit: "500ms", "2s"';
+
+function chosen(choices: readonly string[]): (value: unknown) => string {
+  return (value) => suggestion(String(value), choices, `choose one of ${choices.join(", ")}`);
+}
+
+export const CONVERGENCE_SETTINGS = {
+  whenFull: setting({
+    path: "whenFull",
+    value: "<answer>",
+    help: "the answer to a key that finds no room in a full table: allow without a record, or deny; both are flagged degraded",
+    rule: `one of ${WHEN_FULL.join(", ")}`,
+    read: oneOf(WHEN_FULL),
+    initialText: "allow",
+    hint: chosen(WHEN_FULL),
+  }),
+  flushMs: setting({
+    path: "flushMs",
+    value: "<time>",
+    help: "how often accepted cost is replayed to the Redis of the region",
+    rule: "whole milliseconds from 5ms to 1s",
+    read: wholeSpanWithin(5, 1_000),
+    initialText: "50ms",
+    hint: TIME,
+  }),
+  readTimeoutMs: setting({
+    path: "readTimeoutMs",
+    value: "<time>",
+    help: "how long a request waits for Redis at most; after that it is decided from memory, and flagged degraded if allowed",
+    rule: "whole milliseconds from 1ms to 300ms",
+    read: wholeSpanWithin(1, 300),
+    initialText: "300ms",
+    hint: TIME,
+  }),
+  commandsPerSecond: setting({
+    path: "commandsPerSecond",
+    value: "<n>",
+    help: "cells that a worker replays to Redis per second at most; the others wait",
+    rule: "an integer from 20 to 10000000",
+    read: integerWithin(20, 10_000_000),
+    initialText: "50000",
+    hint: "such as 50000",
+  }),
+  globalMode: setting({
+    path: "globalMode",
+    value: "<mode>",
+    help: "what regions send each other: their counts, only their denials (spec 000), or both; all regions should have the same",
+    rule: `one of ${MODES.join(", ")}`,
+    read: oneOf(MODES),
+    initialText: "counters",
+    hint: chosen(MODES),
+  }),
+  globalDurationMin: setting({
+    path: "globalDurationMin",
+    value: "<time>",
+    help: "windows shorter than this keep their counts in their region; denials are sent for windows from 1m on, whatever this says",
+    rule: "whole milliseconds from 1s to 30d",
+    read: wholeSpanWithin(1_000, 30 * DAY_MS),
+    initialText: "1m",
+    hint: TIME,
+  }),
+  publishMs: setting({
+    path: "publishMs",
+    value: "<time>",
+    help: "how often a region publishes its counts; at most globalDurationMin",
+    rule: "whole milliseconds from 100ms to 30d",
+    read: wholeSpanWithin(100, 30 * DAY_MS),
+    initialText: "1s",
+    hint: TIME,
+  }),
+  importMs: setting({
+    path: "importMs",
+    value: "<time>",
+    help: "how often a region imports the counts of the others; at most globalDurationMin",
+    rule: "whole milliseconds from 100ms to 30d",
+    read: wholeSpanWithin(100, 30 * DAY_MS),
+    initialText: "1s",
+    hint: TIME,
+  }),
+  floor: optional<number>(
+    {
+      path: "floor",
+      value: "<part>",
+      help: "the part of a limit up to which a region keeps counts to itself",
+      rule: "a number from 0 to 1",
+      read: numberWithin(0, 1),
+      hint: "such as 0.01; leave it out to have it follow the number of live regions",
+    },
+    "by errorBudget and the number of live regions",
+  ),
+  errorBudget: setting({
+    path: "errorBudget",
+    value: "<part>",
+    help: "how far over a limit all regions together may go by what they keep to themselves",
+    rule: "a number above 0, up to 1",
+    read: numberWithin(Number.MIN_VALUE, 1),
+    initialText: "0.02",
+    hint: "such as 0.02, two per cent",
+  }),
+  closeTimeoutMs: optional<number>(
+    {
+      path: "closeTimeoutMs",
+      value: "<time>",
+      help: "how much of shutdownTimeout is for replaying and publishing what is left; the rest is for requests under way",
+      rule: "whole milliseconds from 0 to 1m",
+      read: wholeSpanWithin(0, 60_000),
+      hint: TIME,
+    },
+    "half of shutdownTimeout",
+  ),
+} as const;

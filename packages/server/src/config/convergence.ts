@@ -1,0 +1,68 @@
+/** How processes and regions converge: the settings of convergence-table.ts, checked together, as options of the limiter. */
+import type { GlobalMode, WhenFull } from "sluice";
+import { InputError } from "../input-error.ts";
+import type { Read } from "./read-settings.ts";
+import { SETTINGS, type SettingName } from "./settings-table.ts";
+
+export interface ConvergenceSettings {
+  readonly whenFull: WhenFull;
+  readonly flushMs: number;
+  readonly readTimeoutMs: number;
+  readonly commandsPerSecond: number;
+  readonly globalMode: GlobalMode;
+  readonly globalDurationMinMs: number;
+  readonly publishMs: number;
+  readonly importMs: number;
+  /** Null: by the error budget and the number of live regions. */
+  readonly floor: number | null;
+  readonly errorBudget: number;
+}
+
+const OF_ORIGIN = ["flushMs", "readTimeoutMs", "commandsPerSecond"] as const;
+const OF_COUNTS = ["globalDurationMin", "publishMs", "importMs", "floor", "errorBudget"] as const;
+
+export function convergenceOf(read: Read): ConvergenceSettings {
+  const { values, calledAs } = read;
+  const { globalMode, globalDurationMin } = values;
+  if (globalMode !== "counters" && values.sqlUrl === null) {
+    const message = `${calledAs("globalMode")} is ${globalMode}, and there is no sql.url: without a database regions send each other nothing`;
+    throw new InputError(message, "give sql.url, or leave globalMode out");
+  }
+  for (const name of ["publishMs", "importMs"] as const) {
+    if (values[name] <= globalDurationMin) continue;
+    const message = `${calledAs(name)} must be at most globalDurationMin, ${globalDurationMin} ms; got ${values[name]} ms`;
+    throw new InputError(message, `a window would end before it is sent: lower ${name}, or raise globalDurationMin`);
+  }
+  const { whenFull, flushMs, readTimeoutMs, commandsPerSecond, publishMs, importMs, floor, errorBudget } = values;
+  const regional = { whenFull, flushMs, readTimeoutMs, commandsPerSecond };
+  return { ...regional, globalMode, globalDurationMinMs: globalDurationMin, publishMs, importMs, floor, errorBudget };
+}
+
+/** How a stop's time is divided. */
+export function closeTimeoutOf({ values, calledAs }: Read): number {
+  const { closeTimeoutMs, shutdownTimeout } = values;
+  if (closeTimeoutMs === null) return shutdownTimeout / 2;
+  if (closeTimeoutMs < shutdownTimeout) return closeTimeoutMs;
+  const message = `${calledAs("closeTimeoutMs")} must be less than shutdownTimeout, ${shutdownTimeout} ms; got ${closeTimeoutMs} ms`;
+  throw new InputError(message, "requests under way need a part of it: lower closeTimeoutMs, or raise shutdownTimeout");
+}
+
+/** Settings that were given and change nothing. */
+export function unusedSettings({ values, effective }: Read): readonly string[] {
+  const given = (names: readonly SettingName[]) =>
+    names
+      .map((name) => SETTINGS[name].path)
+      .filter((path) => effective.some((one) => one.path === path && one.source !== "default"));
+  const sentences: string[] = [];
+  const say = (names: readonly SettingName[], why: string) => {
+    const paths = given(names);
+    if (paths.length > 0)
+      sentences.push(`${paths.join(", ")} ${paths.length === 1 ? "has" : "have"} no effect: ${why}`);
+  };
+  if (values.redisUrl === null && values.workers === 1)
+    say(OF_ORIGIN, "there is neither redis.url nor a second worker");
+  if (values.sqlUrl === null) say(OF_COUNTS, "there is no sql.url");
+  else if (values.globalMode === "denials") say(OF_COUNTS, "in globalMode denials regions send no counts");
+  else if (values.floor !== null) say(["errorBudget"], "floor is given");
+  return sentences;
+}
