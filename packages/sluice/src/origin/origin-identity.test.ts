@@ -38,6 +38,14 @@ describe("origin identity", () => {
     expect(await identity(one).readOnce()).toBeNull();
   });
 
+  test("it lives as long as any count: a region that was stopped for 60 days and renamed is still known by its origin", async () => {
+    const { time, origin, identity } = setUp();
+    const one = origin();
+    const id = await identity(one).readOnce();
+    time.pass(60 * 86_400_000);
+    expect(await identity(one).readOnce()).toBe(id);
+  });
+
   test("an origin that cannot tell of that cell has none", async () => {
     const { origin, identity } = setUp();
     const unknown = async () => [{ sum: Number.NaN, component: Number.NaN }];
