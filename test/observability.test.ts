@@ -85,7 +85,6 @@ describe("the dashboard", () => {
       "sluice_origin_connected",
       "sluice_origin_breaker_opened_total",
       "sluice_origin_healed_cells_total",
-      "sluice_global_cells_behind_total",
       "sluice_global_regions",
       "sluice_global_aliases",
       "sluice_global_floor_ratio",

@@ -240,10 +240,11 @@ export const METRICS: readonly Metric[] = [
     "Single cells of which the origin held less than it had confirmed.",
     origin(({ healed }) => healed),
   ),
-  counter(
-    "sluice_global_cells_behind_total",
-    "Cells of which the region had published a count although its origin was empty at the start: see decision 0020.",
+  gauge(
+    "sluice_global_cells_behind",
+    "Cells of which the region had published a count although its origin was empty when this process started.",
     global(({ cellsBehind }) => cellsBehind),
+    "max",
   ),
 
   gauge(
