@@ -15,8 +15,8 @@ import { check, type WorkerLoad, Workers } from "./rig/workers.ts";
 const REGIONS = 3;
 const PROCESSES = 2;
 /** Rounds are about a sixtieth of a window, as by default in the shortest that regions tell each other of. */
-const DURATION_MS = byLength({ short: 5_000, ci: 9_000, lab: 60_000 });
-const ROUND_MS = byLength({ short: 100, ci: 150, lab: 1_000 });
+const DURATION_MS = byLength({ short: 5_000, ci: 12_000, lab: 60_000 });
+const ROUND_MS = byLength({ short: 100, ci: 200, lab: 1_000 });
 /** Large enough that one request more is no percent. */
 const LIMIT = 1_200;
 const WINDOWS = 2;
