@@ -46,7 +46,16 @@ interface Version {
   readonly command?: string;
 }
 
+// Stopped early, even during the build, it must not leave a worktree behind.
+let remove = () => {};
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    remove();
+    process.exit(130);
+  });
+}
 const checkout = checkOut(commit);
+remove = () => checkout.remove();
 const folder = temporaryFolder();
 const [mariadb, redis, farRedis] = await Promise.all([MariadbServer.start(), RedisServer.start(), RedisServer.start()]);
 const older: Version = { name: commit.slice(0, 7), command: checkout.command };
