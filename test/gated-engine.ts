@@ -3,7 +3,7 @@ import type { Sequence, Slot } from "../packages/sluice/src/core/brands.ts";
 import type { TraceEvent } from "../packages/sluice/src/core/trace.ts";
 import { type BatchItem, decideBatch } from "../packages/sluice/src/engine/batch.ts";
 import { Engine, type WhenFull } from "../packages/sluice/src/engine/engine.ts";
-import type { Verdict, Waited } from "../packages/sluice/src/engine/gate.ts";
+import type { HashedKey, Verdict, Waited } from "../packages/sluice/src/engine/gate.ts";
 import { keyOf } from "../packages/sluice/src/engine/key.ts";
 import { LayeredDecision } from "../packages/sluice/src/engine/layered-decision.ts";
 import { Ledger } from "../packages/sluice/src/engine/ledger.ts";
@@ -32,7 +32,7 @@ export function gatedEngine(options: GatedOptions = {}) {
     verdict: (): Verdict => told.verdict,
     suffices: () => told.suffices,
     accepted: (...args: unknown[]) => void heard.push(["accepted", ...args]),
-    denied: (...args: unknown[]) => void heard.push(["denied", ...args]),
+    denied: ({ key }: HashedKey, place: Slot) => void heard.push(["denied", key.identifier, place]),
   };
   const events: TraceEvent[] = [];
   const onDenial = (...args: unknown[]) => void heard.push(["told", ...args]);

@@ -130,9 +130,8 @@ export class InterleavedWorld {
 
   /** Invariants 12 and 13, to the millisecond of the clock. */
   #checkYoung(heard: Heard, event: DecisionEvent): void {
-    const { success, degraded, reason, monoMs, arrivedMs, cost, own, others } = event;
-    // A peek at a key that nobody knows here leaves no trace, a denied one neither.
-    if (reason === "limit" && (cost > 0 || own + others > 0)) heard.deniedMs.push(monoMs);
+    const { success, degraded, reason, monoMs, arrivedMs } = event;
+    if (reason === "limit") heard.deniedMs.push(monoMs);
     if (!success || degraded || reason !== "allowed") return;
     if (heard.anyBeganMs <= arrivedMs - FRESH_MS) {
       this.wrongs.push(`allowed on data that was ${arrivedMs - heard.anyBeganMs} ms old when the request arrived`);

@@ -168,6 +168,84 @@ export function spec003Strict({
       expect(world.origin.reads[0]).toContainEqual(expect.objectContaining({ sequence: world.sequence() }));
     });
 
+    test("the sweep does not end it: a slot whose windows are over stays while its key is strict", async () => {
+      // Seen: a key that was full late in one window, and denied in the next without anything accepted there, lost its slot and its
+      // deadline at the end of that next window, up to one duration early.
+      const world = makeProcesses();
+      const { ask, askNow, limiter } = world.start();
+      const { time, origin } = world;
+      await time.advance(MINUTE_MS - 2_000);
+      await ask({ limit: 100, cost: 100 });
+      await time.advance(MINUTE_MS - 3_000);
+      expect(askNow({ limit: 100, cost: 100 })).toMatchObject({ success: false, reason: "limit" });
+      const { strictForMs } = limiter.inspect(request());
+      expect(strictForMs).toBe(MINUTE_MS);
+      await time.advance(6_000);
+      expect(limiter.inspect(request()).strictForMs).toBe(MINUTE_MS - 6_000);
+      for (let i = 1; i <= 3; i++) {
+        origin.reads.length = 0;
+        expect(await ask({ limit: 100 })).toMatchObject({ success: true, source: "origin", current: i });
+        expect(origin.reads).toHaveLength(1);
+      }
+      await time.advance(MINUTE_MS - 6_000);
+      expect(limiter.inspect(request()).strictForMs).toBe(0);
+      await time.advance(2 * MINUTE_MS + 2_000);
+      expect(limiter.stats().cells.live, "then the slot goes").toBe(0);
+    });
+
+    test("an eviction does not end it", async () => {
+      const { process, origin, time } = await denied({ cellsMax: 1 });
+      // The other key takes the only slot.
+      await process.ask({ identifier: "other" });
+      await time.advance(FLUSH_MS);
+      const { isKnown, strictForMs } = process.limiter.inspect(request());
+      expect([isKnown, strictForMs]).toEqual([false, MINUTE_MS - FLUSH_MS]);
+      for (let i = 0; i < 3; i++) {
+        origin.reads.length = 0;
+        expect(await process.ask({ limit: 100 })).toMatchObject({ success: true, source: "origin", degraded: false });
+        expect(origin.reads).toHaveLength(1);
+      }
+      expect(process.limiter.inspect(request())).toMatchObject({ isKnown: true, strictForMs: MINUTE_MS - FLUSH_MS });
+    });
+
+    test("a wall clock that is set forward does not end it", async () => {
+      const { process, origin, time } = await denied();
+      time.jumpWall(5 * MINUTE_MS);
+      await time.advance(5_000);
+      expect(process.limiter.inspect(request()).strictForMs).toBe(MINUTE_MS - 5_000);
+      for (let i = 0; i < 2; i++) {
+        origin.reads.length = 0;
+        expect(await process.ask()).toMatchObject({ success: true, source: "origin" });
+        expect(origin.reads).toHaveLength(1);
+      }
+    });
+
+    test("neither does one that is set back", async () => {
+      const { process, origin, time } = await denied();
+      time.jumpWall(-5 * MINUTE_MS);
+      await time.advance(5_000);
+      expect(process.limiter.inspect(request()).strictForMs).toBe(MINUTE_MS - 5_000);
+      for (let i = 0; i < 2; i++) {
+        origin.reads.length = 0;
+        expect(await process.ask()).toMatchObject({ success: true, source: "origin" });
+        expect(origin.reads).toHaveLength(1);
+      }
+    });
+
+    test("a denied peek at a key without a slot makes it strict, and takes no slot", async () => {
+      const world = makeProcesses();
+      const { ask, limiter } = world.start();
+      await world.origin.accept(keyText(), world.sequence(), 50);
+      expect(await ask({ cost: 0 })).toMatchObject({ success: false, reason: "limit" });
+      expect(limiter.stats().cells.live).toBe(0);
+      expect(limiter.inspect(request())).toMatchObject({ isKnown: false, strictForMs: MINUTE_MS });
+      for (let i = 0; i < 2; i++) {
+        world.origin.reads.length = 0;
+        expect(await ask({ limit: 100 })).toMatchObject({ success: true, source: "origin" });
+        expect(world.origin.reads).toHaveLength(1);
+      }
+    });
+
     test("the deadline is of one key: another duration of the same identifier is not strict", async () => {
       const { process, world } = await denied();
       await process.ask({ duration: "5m" });

@@ -99,8 +99,8 @@ export const BLIND_CANARIES: readonly BlindCanary[] = [
     patches: [
       {
         file: "sim/checker/freshness.ts",
-        find: "if (arrivedMs - deniedMs >= durationMs ||",
-        replace: "if (arrivedMs >= 0 ||",
+        find: "if (deniedMs === undefined || arrivedMs - deniedMs >= durationMs - ROUNDING_MS)",
+        replace: "if (deniedMs === undefined || arrivedMs >= 0)",
       },
     ],
     beside: "strict-forgotten",

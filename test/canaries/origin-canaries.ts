@@ -229,8 +229,21 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/regional-layer.ts",
-        find: "this.#engine.table.raiseStrictUntil(slot, this.#engine.clock.monoMs() + durationMs);",
-        replace: "this.#engine.table.raiseStrictUntil(slot, durationMs * 0);",
+        find: "else table.raiseStrictUntil(slot, untilMs);",
+        replace: "else table.raiseStrictUntil(slot, untilMs * 0);",
+      },
+    ],
+    noticedBy: ["strict"],
+    world: region([]),
+  },
+  {
+    name: "strict-ends-with-its-slot",
+    breaks: "a key's strictness ends when its slot is swept or evicted",
+    patches: [
+      {
+        file: "engine/engine.ts",
+        find: "return untilMs > 0 && untilMs > this.clock.monoMs();",
+        replace: "return untilMs < 0;",
       },
     ],
     noticedBy: ["strict"],
@@ -242,13 +255,14 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/regional-layer.ts",
-        find: "slot === NONE ? Number.NEGATIVE_INFINITY : this.#deniedAtMs(slot, key.durationMs);",
-        replace: "Number.NEGATIVE_INFINITY;",
+        find: "strictUntilMs === 0 ? Number.NEGATIVE_INFINITY : strictUntilMs - durationMs;",
+        replace: "strictUntilMs >= 0 ? Number.NEGATIVE_INFINITY : 0;",
       },
     ],
     noticedBy: ["strict"],
     world: (drawn) => ({
       ...region([])(drawn),
+      hasGlobal: false,
       // Reads long enough that a denial and then a request come while one is under way.
       originDelayMs: 40,
       traffic: { ...drawn.traffic, shape: "bursty", perSecond: 60, costMax: 10 },

@@ -88,9 +88,11 @@ function check(
   if (slot !== NONE) {
     current = engine.table.view(slot, sequence);
     previous = engine.table.view(slot, (sequence - 1) as Sequence);
-  } else if (waited !== null) {
-    current = viewWaited(waited, sequence);
-    previous = viewWaited(waited, sequence - 1);
+  }
+  if (waited !== null) {
+    // Both are lower bounds. The slot may be a new one: the one from which the item was found ready was evicted while others were read.
+    current = Math.max(current, viewWaited(waited, sequence));
+    previous = Math.max(previous, viewWaited(waited, sequence - 1));
   }
   const before = current + share(previous, endMs - nowMs, durationMs);
   let effective = before + cost;
@@ -222,12 +224,12 @@ function itemsBeyondRoom(engine: Engine, checked: readonly Checked[]): ReadonlyS
 /** A slot for every item with a cost, NONE where the table is full. */
 function placeAll(engine: Engine, checked: readonly Checked[], nowMs: number): Slot[] {
   const { table, layers } = engine;
-  return checked.map(({ h0, h1, h2, key, sequence, cost }) => {
+  return checked.map(({ h0, h1, h2, key, sequence, cost, waited }) => {
     if (cost === 0) return NONE;
     const found = table.find(h0, h1, h2, key.durationMs);
     if (found !== NONE) return found;
     const slot = engine.claimInTick(h0, h1, h2, key.durationMs, sequence, nowMs);
-    if (slot !== NONE) layers?.claimed(slot, key);
+    if (slot !== NONE) layers?.claimed(slot, key, waited);
     return slot;
   });
 }

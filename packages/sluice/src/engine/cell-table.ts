@@ -185,6 +185,12 @@ export class CellTable {
     return this.#ints[slot * HOT_INTS + DURATION] === 0;
   }
 
+  /** The hash of the slot's key. Allocates: not for a decision's path. */
+  hashOf(slot: Slot): readonly [h0: number, h1: number, h2: number] {
+    const at = slot * HOT_INTS;
+    return [this.#ints[at]!, this.#ints[at + H1]!, this.#ints[at + H2]!];
+  }
+
   durationMs(slot: Slot): DurationMs {
     return (this.#ints[slot * HOT_INTS + DURATION]! >>> 0) as DurationMs;
   }

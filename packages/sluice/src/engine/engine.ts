@@ -23,6 +23,7 @@ import type { Layers } from "./layers.ts";
 import { type Scope, Scopes } from "./scope.ts";
 import { cellExpiryMs, sequenceAt, windowEndMs } from "./sequence.ts";
 import { fitAfterEndMs, share } from "./sliding-window.ts";
+import { StrictDeadlines } from "./strict-deadlines.ts";
 import { Sweep } from "./sweep.ts";
 import { TALLY, Tally } from "./tally.ts";
 
@@ -45,6 +46,8 @@ export class Engine {
   readonly clock: HeldClock;
   readonly tally: Tally = new Tally();
   readonly whenFull: WhenFull;
+  /** Of keys without a slot: written by `release` and by denials of such keys. */
+  readonly strictDeadlines: StrictDeadlines = new StrictDeadlines();
   /** What stands above this engine, if anything. Written by `attach` alone. */
   layers: Layers | null = null;
   readonly #memo = new HashMemo();
@@ -59,10 +62,11 @@ export class Engine {
     this.scopes = new Scopes(this.hash);
     this.clock = new HeldClock(options.clock);
     this.whenFull = options.whenFull;
-    this.#sweep = new Sweep(this.table, (slot, nowMs) => {
+    const release = (slot: Slot, nowMs: number) => {
       this.tally.add(TALLY.expired);
       this.release(slot, nowMs >= cellExpiryMs(this.table.sequence(slot), this.table.durationMs(slot)));
-    });
+    };
+    this.#sweep = new Sweep(this.table, release, (slot) => this.#isStrict(slot));
     this.#eviction = new Eviction(this.table, options.random.uint32(), (slot) => this.layers?.isPinned(slot) ?? false);
   }
 
@@ -221,13 +225,29 @@ export class Engine {
     }
     const slot = this.table.claim(h0, h1, h2, durationMs, sequence);
     this.table.touch(slot, this.tick);
+    const strictUntilMs = this.strictDeadlines.take(h0, h1, h2, durationMs);
+    if (strictUntilMs > 0) this.table.raiseStrictUntil(slot, strictUntilMs);
     return slot;
   }
 
-  /** Forgets a key. `isOver`: because its cells have expired. */
+  /** Forgets a key, but for a strict deadline. `isOver`: because its cells have expired. */
   release(slot: Slot, isOver: boolean): void {
+    if (this.#isStrict(slot)) this.#keepDeadline(slot);
     this.layers?.released(slot, isOver);
     this.table.release(slot);
+  }
+
+  /** A bare engine has no strict keys, and does not touch their cold records. */
+  #isStrict(slot: Slot): boolean {
+    if (this.layers === null) return false;
+    const untilMs = this.table.strictUntilMs(slot);
+    return untilMs > 0 && untilMs > this.clock.monoMs();
+  }
+
+  #keepDeadline(slot: Slot): void {
+    const { table } = this;
+    const [h0, h1, h2] = table.hashOf(slot);
+    this.strictDeadlines.raise(h0, h1, h2, table.durationMs(slot), table.strictUntilMs(slot), this.clock.monoMs());
   }
 
   /** Frees expired slots among the next `slotsMax`, up to `freedMax`; returns how many. */

@@ -6,6 +6,7 @@
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Source } from "./decision.ts";
+import type { Key } from "./key.ts";
 
 /**
  * - `proceed`: what memory holds is as young as the rules ask
@@ -22,8 +23,15 @@ export interface Gate {
   suffices(waited: Waited, sequence: Sequence, nowMs: number, durationMs: DurationMs): boolean;
   /** Cost was added to the slot; `left` is what its limit still has room for. */
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void;
-  /** The window was too full for a request of this slot's key. */
-  denied(slot: Slot, durationMs: DurationMs): void;
+  /** The window was too full for this request. `slot`: its key's, or NONE. */
+  denied(key: HashedKey, slot: Slot): void;
+}
+
+export interface HashedKey {
+  readonly key: Key;
+  readonly h0: number;
+  readonly h1: number;
+  readonly h2: number;
 }
 
 /** What a read of the origin brought. */

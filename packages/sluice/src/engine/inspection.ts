@@ -78,6 +78,7 @@ export function inspect(engine: Engine, scope: Scope, identifier: string, limitG
   const leftMs = current.endMs - nowMs;
   const previousShare = share(previous.view, leftMs, durationMs);
   const effective = current.view + previousShare;
+  const strictUntilMs = isKnown ? table.strictUntilMs(slot) : engine.strictDeadlines.untilMs(h0, h1, h2, durationMs);
   const limitLow = isKnown ? table.limitLow(slot) : Number.POSITIVE_INFINITY;
   const limit = limitGiven ?? (limitLow === Number.POSITIVE_INFINITY ? null : limitLow);
   return {
@@ -92,7 +93,7 @@ export function inspect(engine: Engine, scope: Scope, identifier: string, limitG
     leftMs,
     previousShare,
     effective,
-    strictForMs: isKnown ? Math.max(0, table.strictUntilMs(slot) - monoMs) : 0,
+    strictForMs: Math.max(0, strictUntilMs - monoMs),
     limit,
     remaining: limit === null ? null : Math.max(0, limit - effective),
   };

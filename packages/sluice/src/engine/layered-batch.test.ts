@@ -57,6 +57,9 @@ describe("a batch behind a gate", () => {
         { current: 3, source: "local", degraded: true },
       ],
     });
+    // Another batch that arrived at the same time is not decided from the slot that this one has just made.
+    expect(decideMany([item("a", 1)], [awaited[0]!])).toMatchObject({ decisions: [{ current: 5, source: "local" }] });
+    expect(decideMany([item("b", 1)], [read({ current: 5 })])).toMatchObject({ decisions: [{ current: 8 }] });
   });
 
   test("two items are of one cell only if all of their hash and their durations are equal", () => {
@@ -180,7 +183,7 @@ describe("a batch behind a gate", () => {
     heard.length = 0;
     expect(decideMany([item("b"), item("a"), item("c", 11)])).toMatchObject({ success: false });
     expect(heard).toEqual([
-      ["denied", slot(), MINUTE_MS],
+      ["denied", "a", slot()],
       ["told", slot(), sequence(), MINUTE_MS, 10],
     ]);
   });

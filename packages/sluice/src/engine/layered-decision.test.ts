@@ -171,24 +171,40 @@ describe("a decision behind a gate", () => {
     expect(decide(0, 10, read({ current: 4, previous: 3 }))).toMatchObject({ success: true, current: 7 });
   });
 
+  test("what a read brought goes into a slot that is claimed after it, for others who waited for the same read", () => {
+    // Seen in a simulated herd: the slot that the read had made was evicted by another key's. The first request that had waited was
+    // decided from the read, and made an empty slot; the second was decided from that.
+    const { engine, ledger, told, decide, read, slot, sequence } = gatedEngine();
+    told.verdict = "read";
+    const brought = read({ current: 5, previous: 3 });
+    expect(decide(1, 20, brought)).toMatchObject({ success: true, current: 9 });
+    expect(decide(1, 20, brought)).toMatchObject({ success: true, current: 10 });
+    expect(decide(11, 20, brought)).toMatchObject({ success: false });
+    expect(engine.table.others(slot(), sequence())).toBe(5);
+    expect(ledger.unpublished.has(slot())).toBe(true);
+    // Of a read that failed there is nothing to keep.
+    expect(decide(1, 20, read({ isOk: false, current: 5 }), "b")).toMatchObject({ success: true, degraded: true });
+    expect(engine.table.others(slot("b"), sequence())).toBe(0);
+  });
+
   test("a full window is told to the gate and to whoever passes denials on, with slot, window, duration and limit", () => {
     const { heard, decide, sequence, slot } = gatedEngine();
     decide(10);
     heard.length = 0;
     decide(1);
     expect(heard).toEqual([
-      ["denied", slot(), MINUTE_MS],
+      ["denied", "a", slot()],
       ["told", slot(), sequence(), MINUTE_MS, 10],
     ]);
   });
 
-  test("neither a cost that never fits nor a key without a slot makes anything strict", () => {
+  test("a key without a slot is denied to the gate too, and not passed on; a cost that never fits is neither", () => {
     const { heard, decide, read } = gatedEngine();
     decide(1);
     heard.length = 0;
     decide(11);
     decide(1, 10, read({ current: 10 }), "b");
-    expect(heard).toEqual([]);
+    expect(heard).toEqual([["denied", "b", NONE]]);
   });
 
   test("cost is told to the ledger and the gate, with what the limit has left; a peek is not, and takes no slot", () => {

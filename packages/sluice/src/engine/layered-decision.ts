@@ -80,7 +80,7 @@ export class LayeredDecision implements Layers {
     const degraded = verdict === "degraded";
     if (degraded) engine.tally.add(TALLY.degraded);
     const endMs = windowEndMs(sequence, durationMs);
-    const place = cost > 0 ? this.place(asked) : slot;
+    const place = cost > 0 ? this.place(asked, waited) : slot;
     if (cost > 0 && place === NONE) {
       const answer = engine.unrecorded(limit, effective, endMs, source);
       this.decided(asked, basis, NONE, answer, { isCounted: false, batch: 0, waited });
@@ -120,14 +120,14 @@ export class LayeredDecision implements Layers {
     return isSettled || gate.suffices(waited, sequence, nowMs, key.durationMs) ? "proceed" : "degraded";
   }
 
-  place({ key, h0, h1, h2, slot, sequence, nowMs }: Asked): Slot {
+  place({ key, h0, h1, h2, slot, sequence, nowMs }: Asked, waited: Waited | null): Slot {
     const engine = this.#engine;
     if (slot !== NONE) {
       if (this.mustGiveUp && engine.table.sequence(slot) > sequence) this.giveUp(slot, key, sequence);
       return slot;
     }
     const place = engine.claim(h0, h1, h2, key.durationMs, sequence, nowMs);
-    if (place !== NONE) this.claimed(place, key);
+    if (place !== NONE) this.claimed(place, key, waited);
     return place;
   }
 
@@ -135,8 +135,18 @@ export class LayeredDecision implements Layers {
     this.#parts.ledger.giveUp(slot, key, sequence);
   }
 
-  claimed(slot: Slot, key: Key): void {
-    this.#parts.ledger.claimed(slot, key);
+  /**
+   * The slot that was claimed when the read ended may have been evicted since, or there was no room. What was read goes into the new one:
+   * others who waited for the same read find this slot. Its writer id has counted nothing yet, so all of the sum is others'.
+   */
+  claimed(slot: Slot, key: Key, waited: Waited | null): void {
+    const { ledger } = this.#parts;
+    ledger.claimed(slot, key);
+    if (waited?.isOk !== true || waited.source !== "origin") return;
+    const { table } = this.#engine;
+    table.raiseOthers(slot, waited.sequence, waited.current);
+    table.raiseOthers(slot, (waited.sequence - 1) as Sequence, waited.previous);
+    ledger.regionalRose(slot);
   }
 
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void {
@@ -170,9 +180,9 @@ export class LayeredDecision implements Layers {
     const { durationMs } = key;
     const { isCounted, batch, waited } = how;
     if (!isCounted && slot !== NONE) this.requested(slot, answer.limit);
-    if (answer.reason === "limit" && slot !== NONE) {
-      gate?.denied(slot, durationMs);
-      onDenial?.(slot, sequence, durationMs, answer.limit);
+    if (answer.reason === "limit") {
+      gate?.denied(asked, slot);
+      if (slot !== NONE) onDenial?.(slot, sequence, durationMs, answer.limit);
     }
     if (trace === null || basis === null) return;
     const writer = isCounted ? (ledger.name(slot)?.writer ?? "") : "";

@@ -7,15 +7,11 @@
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Decision } from "./decision.ts";
 import type { Basis } from "./decision-event.ts";
-import type { Verdict, Waited } from "./gate.ts";
+import type { HashedKey, Verdict, Waited } from "./gate.ts";
 import type { Key } from "./key.ts";
 
 /** A request with what the engine found for it. */
-export interface Asked {
-  readonly key: Key;
-  readonly h0: number;
-  readonly h1: number;
-  readonly h2: number;
+export interface Asked extends HashedKey {
   readonly limit: number;
   readonly cost: number;
   readonly slot: Slot;
@@ -46,13 +42,13 @@ export interface Layers {
   /** Whether a request that fits may be decided now. Never "read" for one that has waited. */
   judge(asked: Asked, waited: Waited | null): Verdict;
   /** The slot to count in: the key's own, or a new one. NONE if the table is full. */
-  place(asked: Asked): Slot;
+  place(asked: Asked, waited: Waited | null): Slot;
   /** Whether a slot of a later window must be given up rather than turned back. */
   readonly mustGiveUp: boolean;
   /** Gives up what such a slot counted, and begins its key anew at `sequence`. */
   giveUp(slot: Slot, key: Key, sequence: Sequence): void;
-  /** A slot was claimed for this key. */
-  claimed(slot: Slot, key: Key): void;
+  /** A slot was claimed for this key, for a request that waited for this. */
+  claimed(slot: Slot, key: Key, waited: Waited | null): void;
   /** Cost was added to a slot; `left` is what its limit still has room for. */
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void;
   /** A request with this limit added nothing to the slot: a peek that took the fast path. */

@@ -62,6 +62,8 @@ export interface OriginStats {
   /** Times the origin was found to have lost what it had confirmed, and cells found so one by one. */
   readonly losses: number;
   readonly healed: number;
+  /** Strict keys whose deadline was dropped early: evicted ones, more than there is room for. */
+  readonly strictDropped: number;
   /** No cost has waited longer than this for the origin to confirm it; 0 if none waits. */
   readonly oldestUnreplayedMs: number;
   /** How long calls took, those that failed included. */
@@ -161,12 +163,17 @@ export function readStats({ engine, regional, global, ledger }: Stack): Stats {
       evicted: tally.read("evicted"),
     },
     clock: { held: clock.held, followed: clock.followed },
-    origin: regional === null ? null : readOrigin(regional, ledger?.unreplayed.size ?? 0),
+    origin:
+      regional === null ? null : readOrigin(regional, ledger?.unreplayed.size ?? 0, engine.strictDeadlines.dropped),
     global: global === null ? null : readGlobal(global, ledger?.unpublished.size ?? 0),
   };
 }
 
-function readOrigin({ calls, refresh, replay, merge }: RegionalLayer, unreplayed: number): OriginStats {
+function readOrigin(
+  { calls, refresh, replay, merge }: RegionalLayer,
+  unreplayed: number,
+  strictDropped: number,
+): OriginStats {
   return {
     breaker: calls.breaker.state,
     breakerOpened: calls.breaker.opened,
@@ -175,6 +182,7 @@ function readOrigin({ calls, refresh, replay, merge }: RegionalLayer, unreplayed
     unreplayed,
     losses: replay.losses,
     healed: merge.healed,
+    strictDropped,
     oldestUnreplayedMs: unreplayed === 0 ? 0 : replay.unconfirmedForMs,
     latency: { read: calls.latency.read.read(), raise: calls.latency.raise.read() },
     store: calls.health,

@@ -10,7 +10,7 @@ import { withDeadline } from "../core/deadline.ts";
 import type { Trace } from "../core/trace.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Gate, Verdict, Waited } from "../engine/gate.ts";
+import type { Gate, HashedKey, Verdict, Waited } from "../engine/gate.ts";
 import type { Key } from "../engine/key.ts";
 import type { Ledger } from "../engine/ledger.ts";
 import { windowStartMs } from "../engine/sequence.ts";
@@ -104,8 +104,13 @@ export class RegionalLayer implements Gate {
     this.#renewal.accepted(slot, durationMs);
   }
 
-  denied(slot: Slot, durationMs: DurationMs): void {
-    this.#engine.table.raiseStrictUntil(slot, this.#engine.clock.monoMs() + durationMs);
+  /** The deadline is one duration from now, whether the key has a slot or not, and whatever becomes of that slot. */
+  denied({ key, h0, h1, h2 }: HashedKey, slot: Slot): void {
+    const { table, strictDeadlines, clock } = this.#engine;
+    const nowMs = clock.monoMs();
+    const untilMs = nowMs + key.durationMs;
+    if (slot === NONE) strictDeadlines.raise(h0, h1, h2, key.durationMs, untilMs, nowMs);
+    else table.raiseStrictUntil(slot, untilMs);
   }
 
   /** Reads the cells of a key that `verdict` asked for: a failure if that takes longer than the read timeout. */
@@ -209,16 +214,14 @@ export class RegionalLayer implements Gate {
     return monoMs < table.freshUntilMs(slot, sequence);
   }
 
-  #deniedAtMs(slot: Slot, durationMs: DurationMs): number {
-    const strictUntilMs = this.#engine.table.strictUntilMs(slot);
-    return strictUntilMs === 0 ? Number.NEGATIVE_INFINITY : strictUntilMs - durationMs;
-  }
-
   #wish(key: Key, mayClaim: boolean): ReadWish {
     const engine = this.#engine;
     const { h0, h1, h2 } = engine.locateKey(key);
-    const slot = engine.table.find(h0, h1, h2, key.durationMs);
-    const notBeforeMs = slot === NONE ? Number.NEGATIVE_INFINITY : this.#deniedAtMs(slot, key.durationMs);
+    const { durationMs } = key;
+    const slot = engine.table.find(h0, h1, h2, durationMs);
+    const strictUntilMs =
+      slot === NONE ? engine.strictDeadlines.untilMs(h0, h1, h2, durationMs) : engine.table.strictUntilMs(slot);
+    const notBeforeMs = strictUntilMs === 0 ? Number.NEGATIVE_INFINITY : strictUntilMs - durationMs;
     return { key, notBeforeMs, mayClaim };
   }
 

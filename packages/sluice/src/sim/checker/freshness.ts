@@ -5,9 +5,10 @@
  * the current one only if the window itself is older than that; or a read was made for this request, which may take as long as the
  * read timeout (in a batch twice: an item may join a read that is under way, and then wait for the others').
  *
- * Strict: within one duration after the last denial by this process that was known when the request arrived, a read (or a raise, which
- * answers the same) of the current cell that began after that denial was answered. A denial while the request waits asks for no more.
- * Nothing else ends strictness early: neither the next window nor an eviction.
+ * Strict: within one duration after the last denial by this process that was known when the request arrived, each allow waited for a
+ * read, and a read (or a raise, which answers the same) of the current cell that began after that denial was answered. A denial while the
+ * request waits asks for no more. Nothing ends strictness early: neither the next window, nor a sweep, an eviction, or a clock that
+ * was set forward.
  *
  * A read of the window before counts for the current cell too, if it began before the window did: the cell held nothing then.
  *
@@ -106,13 +107,12 @@ export class Freshness implements CheckerPart {
 
   /** `heardMs`: when the last call about the current cell began. */
   #strict(process: string, event: DecisionEvent, heardMs: number): Problem {
-    const { key, monoMs, arrivedMs, durationMs } = event;
+    const { key, monoMs, arrivedMs, durationMs, source } = event;
     // A denial at the very moment of the arrival may have come after it.
     const deniedMs = this.#deniedMs.get(`${process} ${key}`)?.findLast((atMs) => atMs < arrivedMs);
-    if (deniedMs === undefined) return undefined;
-    // PENDING(8): strictness ends with the slot.
-    if (heardMs === Number.NEGATIVE_INFINITY) return undefined;
-    if (arrivedMs - deniedMs >= durationMs || heardMs >= deniedMs - ROUNDING_MS) return undefined;
+    if (deniedMs === undefined || arrivedMs - deniedMs >= durationMs - ROUNDING_MS) return undefined;
+    if (source !== "origin") return `strict: allowed from memory ${monoMs - deniedMs} ms after a denial`;
+    if (heardMs >= deniedMs - ROUNDING_MS) return undefined;
     return `strict: allowed ${monoMs - deniedMs} ms after a denial, the last call began ${monoMs - heardMs} ms ago`;
   }
 }
