@@ -36,6 +36,12 @@ const COPIES: readonly Copy[] = [
     of: BOUNDS,
     original: "CLOCK_HOLD_MAX_MS",
   },
+  {
+    file: "sluice/src/sim/checker/honesty.ts",
+    name: "PENDING_MAX",
+    of: "sluice/src/global/denial-channel.ts",
+    original: "PENDING_MAX",
+  },
   { file: PLAN_HORIZON, name: "DENIALS_WRITE_MS", of: GLOBAL_LAYER, original: "DENIALS_WRITE_MS" },
   { file: PLAN_HORIZON, name: "DENIALS_IMPORT_MS", of: GLOBAL_LAYER, original: "DENIALS_IMPORT_MS" },
   { file: "server/src/plan/world-of-plan.ts", name: "READ_TIMEOUT_MS", of: BOUNDS, original: "READ_TIMEOUT_MAX_MS" },

@@ -413,6 +413,27 @@ describe.each(SERVERS)("$name › a replica", ({ name, make, ask }) => {
       kind: "connection",
     });
   });
+
+  test("a region that was just renamed knows the rows of its old name as its own, even if the replica has not got the registration", async () => {
+    // Seen in a simulated world: a replica was behind when a process began under a new name. It took the rows of its own origin
+    // for those of another region.
+    const prefix = newPrefix();
+    const database = `copy_${prefix}`;
+    await ask(`CREATE DATABASE ${database}`);
+    const at = { ...(name === "mariadb" ? mysqlAt() : postgresAt()), database };
+    for (const counters of [make(prefix, "root", { database }), make(prefix)]) {
+      await counters.register!("eu", "one");
+      await counters.publish("eu", [row("a", 3)]);
+      await counters.register!("us", "two");
+      await counters.publish("us", [row("a", 2)]);
+    }
+    const counters = make(prefix, "root", { read: at });
+    expect(await counters.register!("eu-2", "one")).toMatchObject({ aliases: ["eu"] });
+    for (let reads = 0; reads < 2; reads++) {
+      expect((await counters.read("eu-2", null)).cells).toMatchObject([{ own: 3, foreign: 2 }]);
+    }
+    expect((await counters.read("us", null)).cells).toMatchObject([{ own: 2, foreign: 3 }]);
+  });
 });
 
 describe("postgres › a server that goes right after an answer", () => {

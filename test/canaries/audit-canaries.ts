@@ -73,6 +73,37 @@ export const AUDIT_CANARIES: readonly Canary[] = [
     world: withFeature("clocks-corrected"),
   },
   {
+    name: "read-before-the-last-denial",
+    breaks:
+      "a request that waited for a read is degraded if its key was denied meanwhile, so a flood of denials degrades every allow",
+    patches: [
+      {
+        file: "engine/layered-decision.ts",
+        find: 'return isSettled || gate.suffices(waited, sequence, nowMs, key.durationMs) ? "proceed" : "degraded";',
+        replace:
+          'const deniedMs = slot === NONE ? 0 : this.#engine.table.strictUntilMs(slot) - key.durationMs;\n    return isSettled || (waited.beganMs >= deniedMs && gate.suffices(waited, sequence, nowMs, key.durationMs)) ? "proceed" : "degraded";',
+      },
+    ],
+    noticedBy: ["honesty"],
+    world: withFeature("oversized-costs"),
+  },
+  {
+    name: "strict-until-the-slot-goes",
+    breaks: "a strict key forgets its deadline when its slot is swept or evicted",
+    patches: [
+      {
+        file: "engine/engine.ts",
+        find: "    if (this.#isStrict(slot)) this.#keepDeadline(slot);\n",
+        replace: "    if (this.#isStrict(slot) && isOver && !isOver) this.#keepDeadline(slot);\n",
+      },
+    ],
+    noticedBy: ["strict"],
+    world: (drawn) => ({
+      ...featured(drawn, "oversized-costs"),
+      cellsMax: Math.max(1, drawn.keys.length - 1),
+    }),
+  },
+  {
     name: "below-the-floor-at-the-end",
     breaks:
       "a process without an origin publishes only counts above the floor when it closes, and reports nothing lost",
@@ -145,6 +176,19 @@ export const AUDIT_CANARIES: readonly Canary[] = [
 
 /** Mistakes of the audit that no history shows: they change no answer, end the process, or are made in a store. */
 export const TESTED_CANARIES: readonly TestedCanary[] = [
+  {
+    name: "emptied-origin-not-reported",
+    breaks: "a region that starts again with an emptied origin does not report that its counts are too low",
+    patches: [
+      {
+        file: "global/global-layer.ts",
+        find: "    if (wasOriginEmpty()) this.cellsBehind = this.import.ownRows;\n",
+        replace: "    if (wasOriginEmpty()) this.cellsBehind = 0;\n",
+      },
+    ],
+    suite: "packages/sluice/src/limiter/emptied-origin.test.ts",
+    test: "with an emptied origin reports",
+  },
   {
     name: "future-rows-begin-a-full-pass",
     breaks: "a row of a window that has not begun makes the next import read everything",

@@ -3,9 +3,7 @@
  */
 import type { Statement } from "./sql-link.ts";
 import { type Amount, type StoredRow, valuesOf } from "./sql-row.ts";
-
-/** A statement that can be run again, or one that is skipped if a query returns a row: not every database can say IF NOT EXISTS. */
-export type MigrationStatement = string | { readonly unless: string; readonly text: string };
+import type { MigrationStatement } from "./sql-schema.ts";
 
 export interface SqlDialect {
   readonly name: "mysql" | "postgres" | "sqlite";

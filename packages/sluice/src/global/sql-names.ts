@@ -32,6 +32,8 @@ export class SqlNames {
   readonly #options: SqlNamesOptions;
   /** How often in a row each region was found to share its name or its origin. */
   readonly #troubles = new Map<string, number>();
+  /** The pairs of a region's own origin as its last registration found them where it writes, if they were several: by escaped name. */
+  readonly #linked = new Map<string, readonly RegionName[]>();
   #forgottenMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: SqlNamesOptions) {
@@ -55,16 +57,27 @@ export class SqlNames {
               inUse.map((pair) => unescapeText(pair.region)),
             )
           : null;
+    const linked = pairs.filter((pair) => pair.origin === origin);
+    if (linked.length > 0) this.#linked.set(name, linked);
+    else this.#linked.delete(name);
     const inARow = trouble === null ? 0 : (this.#troubles.get(region) ?? 0) + 1;
     this.#troubles.set(region, inARow);
     const aliases = new RegionNames(pairs).aliases(name).map(unescapeText);
     return { aliases, conflict: inARow < TROUBLE_MIN ? null : trouble };
   }
 
-  /** The names that share an origin, where imports are read. */
-  async read(): Promise<RegionNames> {
+  /** Whether a region's origin has other names, which a replica that is behind may not know yet. */
+  isLinked(name: string): boolean {
+    return this.#linked.has(name);
+  }
+
+  /** The names that share an origin, where imports are read; and those of the region itself, even if they have not arrived there. */
+  async read(name: string): Promise<RegionNames> {
     const pairs = await this.#pairs("read");
-    return pairs.length === 0 ? NO_NAMES : new RegionNames(pairs);
+    const isMissing = ({ region, origin }: RegionName) =>
+      !pairs.some((pair) => pair.region === region && pair.origin === origin);
+    const known = [...pairs, ...(this.#linked.get(name) ?? []).filter(isMissing)];
+    return known.length === 0 ? NO_NAMES : new RegionNames(known);
   }
 
   /** Forgets the pairs that no row needs any more, once per hour at most. */

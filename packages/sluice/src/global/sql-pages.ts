@@ -118,7 +118,8 @@ export class SqlPages<Cell> {
   /**
    * Rows of cells, and the region names that hold for them. The names are read after the rows, and the rows again if the names have
    * changed: a row must never be added up without the registrations that were committed before it. If no two names share an
-   * origin, the rows themselves say so, and there is nothing more to read.
+   * origin, the rows themselves say so, and there is nothing more to read; unless the region's own registration found another name
+   * of its origin, which a replica may not have yet.
    */
   async #readRows(region: string, span: SqlSpan | null, after: SqlCell | null) {
     const { statements, run, names, table } = this.#options;
@@ -127,12 +128,12 @@ export class SqlPages<Cell> {
       const asked = { span, after, cellsMax: CELLS_MAX, classes: known.classes(region) };
       const { rows } = await run(statements.cells(table, region, asked));
       const surplus = integerOf(rows[0]?.["surplus"] ?? 0);
-      if (!(surplus > 0)) {
+      if (!(surplus > 0 || names.isLinked(region))) {
         this.#names = NO_NAMES;
         if (rows.length === 0 || known === NO_NAMES) return { rows, names: known };
         continue;
       }
-      const found = await names.read();
+      const found = await names.read(region);
       // Fewer than the rows' own snapshot had: another replica answered, which is behind, or a name was just forgotten.
       if (found.surplus < surplus) continue;
       this.#names = found;

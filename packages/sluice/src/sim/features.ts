@@ -73,8 +73,9 @@ const countingRegions = (plain: WorldOptions, regionsMin: number): Partial<World
 });
 
 /** One origin under two names, and at least one region that reads both. */
-const twoNames: Change = (plain) => ({
+const twoNames: Change = (plain, random) => ({
   ...countingRegions(plain, 3),
+  globalMode: random.pick(["counters", "counters", "both"]),
   processes: Math.max(2, plain.processes),
   hasOrigin: true,
 });

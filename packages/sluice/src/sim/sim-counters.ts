@@ -77,14 +77,21 @@ export class SimCounters implements Server {
         return execute();
       });
     };
+    // A process knows its own registration, even if a replica has not got it yet.
+    let origin: string | null = null;
+    const register = async (region: string, of: string) => {
+      const registration = await call(() => this.#table.book.register(region, of, this.#queue.nowMs));
+      origin = of;
+      return registration;
+    };
     return {
       publish: (region, rows) => call(() => this.#publish(region, rows), rows.length),
-      read: (region, cursor) => call(() => this.#read(region, cursor)),
-      register: (region, origin) => call(() => this.#table.book.register(region, origin, this.#queue.nowMs)),
+      read: (region, cursor) => call(() => this.#read(region, cursor, origin)),
+      register,
       cleanUp: (nowMs, rowsMax) => call(() => this.#cleanUp(nowMs, rowsMax)),
       denials: {
         write: (region, rows) => call(() => this.#writeDenials(region, rows), rows.length),
-        read: (region, cursor) => call(() => this.#readDenials(region, cursor)),
+        read: (region, cursor) => call(() => this.#readDenials(region, cursor, origin)),
         active: (nowMs) => call(() => [...this.#seen().denials.values()].filter((row) => row.expiresAtMs > nowMs)),
       },
       close: async () => {},
@@ -137,12 +144,22 @@ export class SimCounters implements Server {
     this.#history.record(this.#queue.nowMs, "global", event);
   }
 
-  #read(region: string, cursor: string | null): ImportPage {
+  /** The names that a reader goes by: those of where it reads, and its own. */
+  #bookOf(region: string, origin: string | null): NameBook {
+    const { book } = this.#seen();
+    if (this.#replica === undefined || origin === null) return book;
+    const known = book.copy();
+    known.register(region, origin, this.#queue.nowMs);
+    return known;
+  }
+
+  #read(region: string, cursor: string | null, origin: string | null): ImportPage {
     const since = cursor === null ? 0 : Number(cursor);
     const nowMs = this.#queue.nowMs;
     const cells: ImportedCell[] = [];
     let newest = since;
-    const { rows, book } = this.#seen();
+    const { rows } = this.#seen();
+    const book = this.#bookOf(region, origin);
     for (const { key, sequence, counts, expiresAtMs, version } of rows.values()) {
       if (version <= since || expiresAtMs <= nowMs) continue;
       newest = Math.max(newest, version);
@@ -187,9 +204,10 @@ export class SimCounters implements Server {
     }
   }
 
-  #readDenials(region: string, cursor: string | null): DenialPage {
+  #readDenials(region: string, cursor: string | null, origin: string | null): DenialPage {
     const since = cursor === null ? 0 : Number(cursor);
-    const { denials, book } = this.#seen();
+    const { denials } = this.#seen();
+    const book = this.#bookOf(region, origin);
     const live = [...denials.values()].filter(({ expiresAtMs }) => expiresAtMs > this.#queue.nowMs);
     const changed = live.filter(({ version }) => version > since);
     const cells = changed.map(({ key, sequence, limit, region: owner }): DeniedCell => {
