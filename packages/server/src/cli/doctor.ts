@@ -31,7 +31,9 @@ function textOf(findings: readonly Finding[]): string {
     ...(advice === null ? [] : [`${"".padEnd(width + 6)}  → ${advice}`]),
   ]);
   const count = (status: Finding["status"]) => findings.filter((one) => one.status === status).length;
-  return [...lines, `${count("ok")} ok, ${count("warn")} to think about, ${count("fail")} to change`].join("\n");
+  const counted = (status: "warn" | "fail", noun: string) =>
+    `${count(status)} ${noun}${count(status) === 1 ? "" : "s"}`;
+  return [...lines, `${count("ok")} ok, ${counted("warn", "warning")}, ${counted("fail", "failure")}`].join("\n");
 }
 
 /** Servers' own words may hold anything. */

@@ -1,7 +1,7 @@
 /**
- * The settings of how processes and regions converge: the library's options, under the library's names.
+ * The settings of convergence between processes and regions: the library's options, under the library's names.
  *
- * Bounds and defaults are the library's; test/server-convergence-settings.test.ts holds the two together.
+ * Bounds and defaults are the library's; test/server-convergence-settings.test.ts checks that they match.
  */
 import type { GlobalMode, WhenFull } from "sluice";
 import { integerWithin, numberWithin, oneOf, wholeSpanWithin } from "../plan/readings.ts";
@@ -21,7 +21,7 @@ export const CONVERGENCE_SETTINGS = {
   whenFull: setting({
     path: "whenFull",
     value: "<answer>",
-    help: "the answer to a key that finds no room in a full table: allow without a record, or deny; both are flagged degraded",
+    help: "the decision if a full table has no room for a key: allow without a record, or deny; both are flagged degraded",
     rule: `one of ${WHEN_FULL.join(", ")}`,
     read: oneOf(WHEN_FULL),
     initialText: "allow",
@@ -39,7 +39,7 @@ export const CONVERGENCE_SETTINGS = {
   readTimeoutMs: setting({
     path: "readTimeoutMs",
     value: "<time>",
-    help: "how long a request waits for Redis at most; after that it is decided from memory, and flagged degraded if allowed",
+    help: "the longest time that a request waits for Redis; after it, the request is decided from memory, and flagged degraded if allowed",
     rule: "whole milliseconds from 1ms to 300ms",
     read: wholeSpanWithin(1, 300),
     initialText: "300ms",
@@ -48,7 +48,7 @@ export const CONVERGENCE_SETTINGS = {
   commandsPerSecond: setting({
     path: "commandsPerSecond",
     value: "<n>",
-    help: "cells that a worker replays to Redis per second at most; the others wait",
+    help: "the most cells that a worker replays to Redis per second; the others wait",
     rule: "an integer from 20 to 10000000",
     read: integerWithin(20, 10_000_000),
     initialText: "50000",
@@ -57,7 +57,7 @@ export const CONVERGENCE_SETTINGS = {
   globalMode: setting({
     path: "globalMode",
     value: "<mode>",
-    help: "what regions send each other: their counts, only their denials (spec 000), or both; all regions should have the same",
+    help: "what regions send each other: their counts, only their denials (spec 000), or both; use the same mode in all regions",
     rule: `one of ${MODES.join(", ")}`,
     read: oneOf(MODES),
     initialText: "counters",
@@ -66,7 +66,7 @@ export const CONVERGENCE_SETTINGS = {
   globalDurationMin: setting({
     path: "globalDurationMin",
     value: "<time>",
-    help: "windows shorter than this keep their counts in their region; denials are sent for windows from 1m on, whatever this says",
+    help: "counts of shorter windows stay in their region; denials are sent for windows of 1m or longer, whatever this is",
     rule: "whole milliseconds from 1s to 30d",
     read: wholeSpanWithin(1_000, 30 * DAY_MS),
     initialText: "1m",
@@ -94,27 +94,27 @@ export const CONVERGENCE_SETTINGS = {
     {
       path: "floor",
       value: "<part>",
-      help: "the part of a limit up to which a region keeps counts to itself",
+      help: "the fraction of a limit up to which a region does not publish a count",
       rule: "a number from 0 to 1",
       read: numberWithin(0, 1),
-      hint: "such as 0.01; leave it out to have it follow the number of live regions",
+      hint: "such as 0.01; by default it follows the number of live regions",
     },
     "by errorBudget and the number of live regions",
   ),
   errorBudget: setting({
     path: "errorBudget",
     value: "<part>",
-    help: "how far over a limit all regions together may go by what they keep to themselves",
+    help: "the fraction of a limit by which all regions together may exceed it because of unpublished counts",
     rule: "a number above 0, up to 1",
     read: numberWithin(Number.MIN_VALUE, 1),
     initialText: "0.02",
-    hint: "such as 0.02, two per cent",
+    hint: "such as 0.02, which is 2 %",
   }),
   closeTimeoutMs: optional<number>(
     {
       path: "closeTimeoutMs",
       value: "<time>",
-      help: "how much of shutdownTimeout is for replaying and publishing what is left; the rest is for requests under way",
+      help: "the part of shutdownTimeout for replaying and publishing what is left; the rest is for requests under way",
       rule: "whole milliseconds from 0 to 1m",
       read: wholeSpanWithin(0, 60_000),
       hint: TIME,

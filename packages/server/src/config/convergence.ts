@@ -25,13 +25,16 @@ export function convergenceOf(read: Read): ConvergenceSettings {
   const { values, calledAs } = read;
   const { globalMode, globalDurationMin } = values;
   if (globalMode !== "counters" && values.sqlUrl === null) {
-    const message = `${calledAs("globalMode")} is ${globalMode}, and there is no sql.url: without a database regions send each other nothing`;
-    throw new InputError(message, "give sql.url, or leave globalMode out");
+    const message = `${calledAs("globalMode")} is ${globalMode}, but sql.url is not set: without a database regions cannot send each other anything`;
+    throw new InputError(message, "set sql.url, or leave globalMode out");
   }
   for (const name of ["publishMs", "importMs"] as const) {
     if (values[name] <= globalDurationMin) continue;
     const message = `${calledAs(name)} must be at most globalDurationMin, ${globalDurationMin} ms; got ${values[name]} ms`;
-    throw new InputError(message, `a window would end before it is sent: lower ${name}, or raise globalDurationMin`);
+    throw new InputError(
+      message,
+      `shorter windows would end before their counts are sent: lower ${name}, or raise globalDurationMin`,
+    );
   }
   const { whenFull, flushMs, readTimeoutMs, commandsPerSecond, publishMs, importMs, floor, errorBudget } = values;
   const regional = { whenFull, flushMs, readTimeoutMs, commandsPerSecond };
@@ -44,7 +47,10 @@ export function closeTimeoutOf({ values, calledAs }: Read): number {
   if (closeTimeoutMs === null) return shutdownTimeout / 2;
   if (closeTimeoutMs < shutdownTimeout) return closeTimeoutMs;
   const message = `${calledAs("closeTimeoutMs")} must be less than shutdownTimeout, ${shutdownTimeout} ms; got ${closeTimeoutMs} ms`;
-  throw new InputError(message, "requests under way need a part of it: lower closeTimeoutMs, or raise shutdownTimeout");
+  throw new InputError(
+    message,
+    "requests under way need a part of shutdownTimeout: lower closeTimeoutMs, or raise shutdownTimeout",
+  );
 }
 
 /** Settings that were given and change nothing. */

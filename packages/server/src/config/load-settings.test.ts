@@ -169,7 +169,7 @@ describe("the settings of convergence", () => {
     [
       "a mode without a database",
       { options: { globalMode: "denials" } },
-      "--global-mode is denials, and there is no sql.url",
+      "--global-mode is denials, but sql.url is not set",
     ],
     [
       "a close as long as the stop",

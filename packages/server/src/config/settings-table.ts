@@ -342,7 +342,7 @@ export const SETTINGS = {
   shutdownTimeout: setting({
     path: "shutdownTimeout",
     value: "<time>",
-    help: "how long a stop may take: for requests under way, and closeTimeoutMs of it for replaying what is left",
+    help: "how long a stop may take: for requests under way, then closeTimeoutMs of it to replay and publish what is left",
     rule: "whole milliseconds from 1s to 2m",
     read: wholeSpanWithin(1_000, 120_000),
     initialText: "8s",

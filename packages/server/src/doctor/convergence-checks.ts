@@ -1,4 +1,4 @@
-/** Whether the settings of convergence suit each other: all of these are allowed, and may not be meant. */
+/** Whether the settings of convergence suit each other. It warns about values that are valid but probably a mistake. */
 import type { ServerSettings } from "../config/settings.ts";
 import { type Finding, ok, warn } from "./finding.ts";
 
@@ -10,14 +10,14 @@ const WINDOW_MIN_MS = 1_000;
 export function convergenceFindings(settings: Checked): readonly Finding[] {
   const found = [flushFinding(settings), roundsFinding(settings), floorFinding(settings), modeFinding(settings)];
   const warnings = [...found, closeFinding(settings)].filter((finding) => finding !== null);
-  return warnings.length > 0 ? warnings : [ok("convergence", "its settings suit each other")];
+  return warnings.length > 0 ? warnings : [ok("convergence", "the settings suit each other")];
 }
 
 /** A process learns of another one's cost after up to two flushes: its own and the other's. */
 function flushFinding({ convergence, redisUrl, workers }: Checked): Finding | null {
   const { flushMs } = convergence;
   if ((redisUrl === null && workers === 1) || 2 * flushMs < WINDOW_MIN_MS) return null;
-  const text = `flushMs is ${flushMs}: processes of a region learn of each other after up to ${2 * flushMs} ms, and windows that short are over by then`;
+  const text = `flushMs is ${flushMs}: processes of a region learn of each other's cost after up to ${2 * flushMs} ms, and windows that short are over by then`;
   return warn("convergence", text, "set flushMs below 500, or use longer windows");
 }
 
@@ -36,7 +36,7 @@ function roundsFinding({ convergence, sqlUrl }: Checked): Finding | null {
 function floorFinding({ convergence, sqlUrl }: Checked): Finding | null {
   const { floor, errorBudget, globalMode } = convergence;
   if (sqlUrl === null || globalMode === "denials" || floor === null || floor <= errorBudget / 2) return null;
-  const text = `floor is ${floor}, above errorBudget / 2 = ${errorBudget / 2}: with R regions up to ${floor} × (R - 1) of a limit is admitted unseen`;
+  const text = `floor is ${floor}, above errorBudget / 2 = ${errorBudget / 2}: with R regions up to ${floor} × (R - 1) of a limit can be admitted unseen by the other regions`;
   return warn("convergence", text, "leave floor out: it then follows errorBudget and the number of live regions");
 }
 
@@ -51,7 +51,7 @@ function closeFinding({ closeTimeoutMs, redisUrl, sqlUrl }: Checked): Finding | 
   if (closeTimeoutMs > 0 || (redisUrl === null && sqlUrl === null)) return null;
   return warn(
     "convergence",
-    "closeTimeoutMs is 0: a stop does not wait until the stores have what is left",
-    "leave it out",
+    "closeTimeoutMs is 0: a stop does not wait until the stores have taken the counts that are left",
+    "leave closeTimeoutMs out",
   );
 }

@@ -105,7 +105,7 @@ export const METRICS: readonly Metric[] = [
   },
   counter(
     "sluice_decisions_degraded_total",
-    "Allowed from memory though the rules asked for a read of the origin, or before the first import.",
+    "Requests allowed from memory although the rules required a read of the origin, or before the first import.",
     ({ stats }) => stats.decisions.degraded,
   ),
   counter(
@@ -242,7 +242,7 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_global_cells_behind",
-    "Cells of which the region had published a count although its origin was empty when this process started.",
+    "Cells that had a published count of this region although its origin was empty when this process started.",
     global(({ cellsBehind }) => cellsBehind),
     "max",
   ),
@@ -255,13 +255,13 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_global_aliases",
-    "Other names of this region whose rows may still be alive: more than 0 after a rename, or if one Redis is used under several names.",
+    "Other names of this region whose rows may not have expired: above 0 after a rename, or if one Redis is used under several names.",
     global(({ aliases }) => aliases.length),
     "max",
   ),
   gauge(
     "sluice_global_floor_ratio",
-    "The part of a limit up to which counts are not published now.",
+    "The fraction of a limit up to which counts are currently not published.",
     global(({ floor }) => floor),
     "max",
   ),
@@ -272,13 +272,13 @@ export const METRICS: readonly Metric[] = [
   ),
   counter(
     "sluice_global_cells_imported_total",
-    "Cells heard of from the global counters.",
+    "Cells received from the global counters.",
     global(({ cellsImported }) => cellsImported),
   ),
   labelled(
     "counter",
     "sluice_global_errors_total",
-    "What failed at the global counters: rounds by publish and import, statements by the kind that the driver tells.",
+    "Failures of the global counters: rounds as publish and import, statements by the kind that the driver reports.",
     "kind",
     ({ stats }) =>
       stats.global === null
@@ -292,19 +292,19 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_global_publish_age_seconds",
-    "Seconds since this region last published its counts. In mode denials, since all its denials were written.",
+    "Seconds since this region last published its counts. In mode denials: since all its denials were last written.",
     global(({ publishAgeMs }) => seconds(publishAgeMs)),
     "max",
   ),
   gauge(
     "sluice_global_import_age_seconds",
-    "Seconds since the other regions' counts were last imported. In mode denials, since their denials were read.",
+    "Seconds since the other regions' counts were last imported. In mode denials: since their denials were last read.",
     global(({ importAgeMs }) => seconds(importAgeMs)),
     "max",
   ),
   gauge(
     "sluice_global_unpublished_cells",
-    "Keys that the next publish examines: changed since the last, or not taken by the store. Not those below the floor.",
+    "Keys that the next publish examines: changed since the last publish, or not taken by the store. Keys found below the floor are not included.",
     global(({ unpublished }) => unpublished),
   ),
   counter(
@@ -330,7 +330,7 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_denials_write_age_seconds",
-    "Seconds since the denial channel last wrote rows. Absent if it has not.",
+    "Seconds since the denial channel last wrote rows. Absent before the first write.",
     denials(({ writeAgeMs }) => (writeAgeMs === null ? undefined : seconds(writeAgeMs)), undefined),
     "max",
   ),
@@ -366,7 +366,7 @@ export const METRICS: readonly Metric[] = [
   ),
   {
     ...labelled("counter", "sluice_over_admission_excess_total", "", "namespace", () => ({})),
-    help: "What all regions together accepted over the limits, in windows that are over, by the id of the namespace.",
+    help: "Cost that all regions together accepted over the limits, in windows that are over, by the id of the namespace.",
     samples: (reading) => overAdmissions(reading, ({ excess }) => excess),
   },
   {

@@ -21,7 +21,7 @@ const SECTIONS: readonly (readonly [string, RegExp])[] = [
   ["The process", /^(sluice_(admin|event_loop|processes)|process|nodejs)/],
 ];
 
-/** What specification 000 calls a thing, and what it is here. */
+/** The names of specification 000, and the names here. */
 const NAMES: readonly (readonly string[])[] = [
   ["the specification calls it", "here"],
   ["breaker `ratelimitOrigin`", "`sluice_origin_breaker`, `sluice_origin_breaker_opened_total`"],
@@ -36,15 +36,15 @@ const TAIL = `## Names of the specification
 
 ${tableOf(NAMES)}
 
-In the library they are \`stats().origin.breaker\` and \`stats().global.denials.breaker\`; \`onEvent\` reports both as events of the kind
+In the library the breakers are \`stats().origin.breaker\` and \`stats().global.denials.breaker\`; \`onEvent\` reports both as events of the kind
 \`breaker\`, with the layers \`origin\` and \`denials\`.
 
 ## What to watch
 
 - **Denials**: \`rate(sluice_decisions_total{outcome="denied"}[5m])\` by \`reason\`; by namespace \`sluice_namespace_decisions_total\`.
-- **Is it converging?** \`sluice_origin_oldest_dirty_seconds\` below a second, \`sluice_global_import_age_seconds\` below ten. In mode
-  \`denials\` the latter is the age of the channel's last read, below twelve; in mode \`both\` see \`sluice_denials_read_age_seconds\` too.
-- **Is it deciding with less than it should?** \`rate(sluice_decisions_degraded_total[5m])\` is 0 while Redis answers.
+- **Is it converging?** \`sluice_origin_oldest_dirty_seconds\` should be below 1 and \`sluice_global_import_age_seconds\` below 10. In mode
+  \`denials\` the latter is the age of the channel's last read, and should be below 12; in mode \`both\` see \`sluice_denials_read_age_seconds\` too.
+- **Is it deciding with less than it should?** \`rate(sluice_decisions_degraded_total[5m])\` is 0 while Redis answers and the first import is done.
 - **How far over a limit did we go?** \`sluice_over_admission_excess_total / sluice_over_admission_limits_total\`: the measured error of
   windows that are over, beside the bound of [guarantees.md](guarantees.md).
 - **Is there room?** \`sluice_cells / sluice_cells_max\`, and \`rate(sluice_cells_evicted_total[5m])\`.
