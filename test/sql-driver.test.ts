@@ -166,6 +166,7 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
   test("a region that was renamed days ago is still one origin, until the last row of the old name is gone", async () => {
     const prefix = newPrefix();
     const DAY_MS = 86_400_000;
+    // The window began before the three days that pass below.
     const monthly = { ...row("a", 60), expiresAtMs: Date.now() + 20 * DAY_MS };
     const counters = make(prefix);
     await counters.register!("default", "1");
@@ -178,16 +179,38 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
     await counters.cleanUp(Date.now(), 100);
     expect(await seen(counters)).toEqual({ a: 61 });
     expect((await counters.register!("eu", "1")).aliases).toEqual(["default"]);
-    // Another origin uses the old name now: what it writes does not keep the pair.
+    // Another origin uses the old name now: what it writes in a later window does not keep the pair.
     await counters.register!("default", "2");
     await ask(`DELETE FROM ${prefix}counters WHERE region = 'default'`);
-    await counters.publish("default", [{ ...monthly, count: 5 }]);
+    await counters.publish("default", [row("b", 5, Math.floor(Date.now() / 60_000))]);
     // Pairs are looked at once per hour and process.
     await ask(`UPDATE ${prefix}turns SET until_at = 0`);
     await make(prefix).cleanUp(Date.now(), 100);
     const pairs = (await ask(`SELECT origin FROM ${prefix}origins ORDER BY origin, region`)) as { origin: unknown }[];
     expect(pairs.map(({ origin }) => String(origin))).toEqual(["1", "2"]);
-    expect(await seen(counters)).toEqual({ a: 66 });
+    expect(await seen(counters)).toEqual({ a: 61, b: 5 });
+  });
+
+  test("two regions that shared an origin and were separated count once, even when every row has changed since", async () => {
+    // Two servers used one Redis as "eu" and "us"; days later "eu" has a Redis of its own. Its row still contains the shared 60, but it
+    // rises with every request, so no row is as old as the pair. Without the pair a third region counted the 60 twice.
+    const prefix = newPrefix();
+    const DAY_MS = 86_400_000;
+    const durationMs = (30 * DAY_MS) as never;
+    const sequence = Math.floor((Date.now() - 3 * DAY_MS) / durationMs);
+    const shared = { ...row("a", 60), sequence, expiresAtMs: (sequence + 2) * durationMs };
+    const monthly = (count: number) => ({ ...shared, key: { ...shared.key, durationMs }, count });
+    const counters = make(prefix);
+    for (const region of ["eu", "us"]) {
+      await counters.register!(region, "1");
+      await counters.publish(region, [monthly(60)]);
+    }
+    await ask(`UPDATE ${prefix}origins SET seen_at = seen_at - ${3 * DAY_MS} WHERE region = 'eu'`);
+    await counters.register!("eu", "2");
+    await counters.publish("eu", [monthly(61)]);
+    await counters.publish("us", [monthly(62)]);
+    await counters.cleanUp(Date.now(), 100);
+    expect(await seen(counters)).toEqual({ a: 62 });
   });
 
   test("processes without an origin are forgotten after ten minutes", async () => {

@@ -1,9 +1,9 @@
 /**
  * The table of region names and their origins, on SQL: registers, reads and forgets.
  *
- * Invariant: a pair of name and origin is kept as long as a row lives whose count may contain counts of that origin. A name's row was
- * last changed while its origin was registered, give or take a day: so a pair is needed while a row of the name exists
- * that was last changed before `seen_at` plus one day.
+ * Invariant: a pair of name and origin is kept as long as a row lives whose count may contain counts of that origin: a row of the
+ * name, in a window that began before `seen_at` plus one day. It does not matter when the row was last changed: a name that has
+ * another origin by now goes on from the count of the old one.
  */
 import type { Clock } from "../core/clock.ts";
 import type { Registration } from "./counters.ts";
@@ -94,7 +94,10 @@ export class SqlNames {
     }
   }
 
-  /** Not within the DELETE: MySQL would lock every row that it looks at. */
+  /**
+   * Not within the DELETE: MySQL would lock every row that it looks at. No index helps here, so it reads the table once for a pair
+   * that is then forgotten, and once per hour at most for one that is kept.
+   */
   async #hasRow(region: string, seenAtMs: number): Promise<boolean> {
     const { statements, run } = this.#options;
     for (const table of ["counters", "denials"] as const) {

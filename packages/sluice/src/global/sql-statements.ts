@@ -214,10 +214,10 @@ export class SqlStatements {
     return { text, values: [] };
   }
 
-  /** A row of a region that was last changed while a pair was registered, or in the day after it. */
+  /** A row of a region in a window that began while a pair was registered, or before, or in the day after it. */
   rowOf(table: CellsTable, region: string, seenAtMs: number): Statement {
     const text = `SELECT 1 AS found FROM ${this.#tables[table]}
-      WHERE changed_at <= CAST(? AS ${this.#dialect.integer}) AND region = ? LIMIT 1`;
+      WHERE sequence * duration_ms <= CAST(? AS ${this.#dialect.integer}) AND region = ? LIMIT 1`;
     return { text, values: [seenAtMs + NAME_FORGOTTEN_MS, region] };
   }
 
