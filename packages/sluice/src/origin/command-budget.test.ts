@@ -93,4 +93,11 @@ describe("the command budget", () => {
     expect(world.origin.raises.length).toBeGreaterThanOrEqual(190);
     expect(world.origin.raises.length).toBeLessThanOrEqual(201);
   });
+
+  test("a monotonic clock that fails once does not stop it for good", () => {
+    const budget = new CommandBudget(1_000, 50, 0);
+    expect(budget.cellsOfFlush(Number.NaN)).toBe(0);
+    expect(budget.cells(Number.NaN)).toBe(0);
+    expect(budget.cellsOfFlush(50)).toBe(51);
+  });
 });

@@ -33,8 +33,9 @@ export class CommandBudget {
     this.#flushedMs = monoMs;
   }
 
-  /** How many cells may be sent now. */
+  /** How many cells may be sent now: none while the clock is invalid, whose reading must not stay in the sums. */
   cells(monoMs: number): number {
+    if (!Number.isFinite(monoMs)) return 0;
     const flushes = Math.min(FLUSHES_MADE_UP, Math.max(1, Math.floor((monoMs - this.#flushedMs) / this.#flushMs)));
     const most = this.#perMs * this.#flushMs * flushes + 1;
     this.#left = Math.min(most, this.#left + this.#perMs * Math.max(0, monoMs - this.#atMs));
@@ -45,7 +46,7 @@ export class CommandBudget {
   /** The same, at the beginning of a flush. */
   cellsOfFlush(monoMs: number): number {
     const cells = this.cells(monoMs);
-    this.#flushedMs = monoMs;
+    if (Number.isFinite(monoMs)) this.#flushedMs = monoMs;
     return cells;
   }
 
