@@ -33,7 +33,7 @@ continues where it stopped. A part that is finished for this source is not run a
   --list         shows the parts, and how far each one is
   --help         this text`;
 
-/** Throws a UsageError for what cannot be followed. */
+/** Throws a UsageError for invalid arguments. */
 export function parseArguments(argv: readonly string[], parts: readonly Part[]): LabArguments {
   const { values, positionals } = parsed(argv);
   const named = positionals.map((name) => {

@@ -169,7 +169,7 @@ describe("a part", () => {
     expect(launched).toHaveLength(4);
     await run(partOf(2), launch, { source: "s2", rounds: 2 });
     expect(launched).toHaveLength(6);
-    // A flag that is none of this part's.
+    // A flag that does not belong to this part.
     await run(partOf(2), launch, { source: "s2", rounds: 2, minutes: 9 });
     expect(launched).toHaveLength(6);
   });
@@ -185,7 +185,7 @@ describe("a part", () => {
     expect([launched, fixed]).toMatchObject([["1"], { conclusion: { isGreen: true } }]);
   });
 
-  test("a state file that is cut off is no state", async () => {
+  test("a truncated state file is ignored", async () => {
     await run(partOf(2), async (chunk) => doneAs(chunk));
     writeFileSync(join(folder, "tiny.json"), readFileSync(join(folder, "tiny.json"), "utf8").slice(0, 40));
     const launched: string[] = [];
@@ -227,7 +227,7 @@ describe("a chunk", () => {
     expect([seen, readFileSync(join(folder, "a_b_c.log"), "utf8")]).toEqual([[0.5], "at 0.5\n"]);
   });
 
-  test("that fails, or does not end, has failed with what it said last", async () => {
+  test("that fails or does not end is reported with the end of its output", async () => {
     const failing = { id: "f", args: ["-e", 'console.error("the reason"); process.exit(3)'] };
     expect(await runChunk(failing, place())).toMatchObject({ isGreen: false, data: null, said: "the reason" });
     const endless = { id: "e", args: ["-e", "for (;;);"], timeoutMs: 300 };

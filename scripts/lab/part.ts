@@ -72,7 +72,7 @@ export interface Part {
   readonly isOfBuild?: boolean;
   /** Chunks at once. */
   readonly atOnce: number;
-  /** What is chosen once, at the begin of a run, such as its first seed. Throws a UsageError if the flags do not fit. */
+  /** What is chosen once, at the beginning of a run, such as its first seed. Throws a UsageError if the flags do not fit. */
   begin(options: LabOptions): PartRun;
 }
 

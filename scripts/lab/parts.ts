@@ -1,4 +1,4 @@
-/** The parts of the lab, in the order in which they run: what finds most comes first. */
+/** The parts of the lab, in the order in which they run: the parts that find most come first. */
 import { campaign } from "./campaign.ts";
 import { canaries } from "./canaries.ts";
 import { endurance } from "./endurance.ts";

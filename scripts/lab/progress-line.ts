@@ -38,7 +38,7 @@ export class ProgressLine {
     else this.#out.write(`${text}\n`);
   }
 
-  /** Leaves the cursor at the begin of an empty line. */
+  /** Leaves the cursor at the beginning of an empty line. */
   end(): void {
     clearInterval(this.#timer);
     if (this.#out.isTTY === true) this.#out.write("\r\u001b[K");

@@ -50,7 +50,7 @@ function pageOf(rows: readonly Row[]): string {
   return [HEAD, line(head!), line(widths.map((width) => "-".repeat(width))), ...body.map(line), ""].join("\n");
 }
 
-/** No cell may end a cell or a row. */
+/** A cell's text must not end the cell or the row. */
 function escaped(text: string): string {
   return text.replaceAll("|", "/").replaceAll(/\s+/g, " ").trim();
 }

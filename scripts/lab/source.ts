@@ -7,7 +7,7 @@ export interface Source {
   readonly commit: string;
   /** Of all files but those that the lab writes itself, and texts. */
   readonly hash: string;
-  /** A number that every commit has another of. */
+  /** A number that differs for every commit. */
   readonly seed: number;
 }
 

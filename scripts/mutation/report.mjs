@@ -133,7 +133,7 @@ export async function writePage() {
   await runInOrder([{ name: "format", command: "biome format --write docs/mutation.md" }]);
 }
 
-/** What the last runs come to, and what is wrong with it. */
+/** The result of the last runs, and what is wrong with it. */
 export function summarize() {
   const lines = readLines();
   const { killed, survived } = totalOf(lines);

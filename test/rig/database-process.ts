@@ -62,14 +62,14 @@ export class DatabaseProcess {
     );
   }
 
-  /** SIGKILL: nothing is saved that was not. PostgreSQL's children, which would answer what they were asked, end with it. */
+  /** SIGKILL: unsaved data is lost. PostgreSQL's child processes are killed too; otherwise they would still answer pending requests. */
   async kill(): Promise<void> {
     if (this.#child === undefined) return;
     await killTree(this.pid);
     await end(this.#child, "SIGKILL");
   }
 
-  /** Resolves when neither it nor a child of it answers anything any more. */
+  /** Resolves when neither it nor any of its children can answer any more. */
   freeze(): Promise<void> {
     return freezeTree(this.pid);
   }

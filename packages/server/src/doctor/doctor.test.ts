@@ -75,7 +75,7 @@ describe("the doctor", () => {
     );
   });
 
-  test("settings of layers that are not there are no matter of convergence", () => {
+  test("settings of layers that are not configured cause no convergence warning", () => {
     const environment = {
       SLUICE_FLUSH_MS: "1s",
       SLUICE_FLOOR: "1",

@@ -57,7 +57,7 @@ export function worldOf(plan: Plan): WorldOptions {
     faultEveryMs: plan["fault-every"],
     skewMaxMs: SKEW_MAX_MS,
     script: faults.script,
-    // Else the seed would draw some.
+    // Otherwise the seed would draw some.
     features: [],
   };
 }

@@ -71,7 +71,7 @@ class ParentProcess implements Service {
   }
 
   async readiness(): Promise<Readiness> {
-    // One that just starts, or that replaces another and has not imported, is given no connection yet.
+    // A worker that is starting, or that replaces another one and has not imported yet, gets no connections.
     const listening = [...this.#workers.values()].filter((worker) => worker.isListening);
     return worstOf(await Promise.all(listening.map((worker) => worker.readiness())));
   }

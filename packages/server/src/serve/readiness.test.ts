@@ -16,7 +16,7 @@ test.each([
   await limiter.close();
 });
 
-test("a server waits for its first import, and says so; if that takes too long it is ready all the same, and says that", async () => {
+test("a server waits for its first import and reports it; if that takes too long it becomes ready anyway and reports why", async () => {
   let answer: () => void = () => {};
   const global = memoryCounters();
   const { read } = global;
@@ -41,7 +41,7 @@ test("a server waits for its first import, and says so; if that takes too long i
   await limiter.close();
 });
 
-test("a region name that is used wrongly is a reason to look, a past rename a remark; neither keeps a server out", async () => {
+test("a region name that is used wrongly makes the global layer degraded, a past rename is mentioned; neither makes a server unready", async () => {
   const limiter = new Limiter({ region: "eu", global: memoryCounters() });
   const directory = { isLoaded: true, hasKeys: true, ageMs: 10 } as Directory;
   await limiter.ready();

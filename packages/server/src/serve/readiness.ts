@@ -32,7 +32,7 @@ export interface Readiness {
 const ADMIN_STALE_MS = 5_000;
 /** Imports come once a second. */
 const IMPORT_STALE_MS = 10_000;
-/** A server that imports rarely, or reads denials every 10 s, is away only after so many intervals. */
+/** With a longer import interval, or in mode denials (10 s), the store is away after this many intervals without an import. */
 const IMPORTS_MISSED = 3;
 
 export interface Phase {

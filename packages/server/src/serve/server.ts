@@ -1,7 +1,7 @@
 /**
  * One server process, put together and taken apart: a limiter with its stores, the admin store with its directory, the HTTP API.
  *
- * It listens also while its stores are away. A stop answers what is under way, sends what is left to the stores, and reports what was lost.
+ * It listens even while its stores are unavailable. A stop answers what is under way, sends what is left to the stores, and reports what was lost.
  */
 import type { Server as HttpServer } from "node:http";
 import { Limiter } from "sluice";
@@ -42,7 +42,7 @@ export interface WorkerPart {
   readonly askAll: HitterDeskOptions["askAll"];
   /**
    * Set for a worker that replaces another one: it listens after it has read the keys and the other regions' counts, or has failed to,
-   * or when this resolves. Its parent stays ready meanwhile, so nothing else would keep connections away from it.
+   * or when this resolves. Its parent stays ready in the meantime, so nothing else would keep connections away from it.
    */
   readonly listensEarlyOn: Promise<void> | null;
 }

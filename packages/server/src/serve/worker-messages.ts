@@ -26,7 +26,7 @@ export type FromParent =
       readonly kind: "settings";
       readonly settings: ServerSettings;
       readonly number: number;
-      /** Whether it stands in for a worker that died. */
+      /** Whether it replaces a worker that died. */
       readonly isReplacement: boolean;
     }
   | { readonly kind: "readiness" }

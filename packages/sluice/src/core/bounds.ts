@@ -57,5 +57,5 @@ export const CLOSE_TIMEOUT_MAX_MS = 60_000;
 export const CLOSE_TIMEOUT_DEFAULT_MS = 5_000;
 
 export const READY_TIMEOUT_MAX_MS = 60_000;
-/** As long as a server that has just started stays out of service for a store that does not answer. */
+/** The longest time that a server that has just started stays out of service because a store does not answer. */
 export const READY_TIMEOUT_DEFAULT_MS = 5_000;

@@ -227,7 +227,7 @@ describe("held clock", () => {
     }
   });
 
-  test("a held clock does not pass the last moment of all", () => {
+  test("a held clock does not pass the highest valid time", () => {
     const { pass, set } = setUpRunning(WALL_MAX_MS);
     set(-4_000);
     expect(pass(1_000)).toBe(WALL_MAX_MS);

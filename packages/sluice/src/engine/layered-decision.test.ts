@@ -95,7 +95,7 @@ describe("a decision behind a gate", () => {
     },
   );
 
-  test("what must be read is read, though the answer will be degraded in any case", () => {
+  test("a required read is made even if the answer will be degraded anyway", () => {
     const { layers, told, decide } = gatedEngine();
     layers.awaitOthers(MINUTE_MS);
     told.verdict = "read";
@@ -145,7 +145,7 @@ describe("a decision behind a gate", () => {
     }
   });
 
-  test("rests on a read if that suffices, and is degraded by one that does not or that failed: it never waits twice", () => {
+  test("rests on a read that suffices, is degraded if the read does not suffice or fails, and never waits twice", () => {
     const { told, decide, read } = gatedEngine();
     told.verdict = "read";
     expect(decide(1, 10, read())).toMatchObject({ success: true, source: "origin", degraded: false });

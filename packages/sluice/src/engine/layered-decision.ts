@@ -32,7 +32,7 @@ export class LayeredDecision implements Layers {
   readonly #parts: LayerParts;
   /** Whether a request may take the fast path at all: no history is kept, and nothing is missing. */
   #mayBePlain: boolean;
-  /** Allows in windows of at least this are degraded: other regions take part in them, and have not been heard. */
+  /** Allows in windows of at least this are degraded: other regions take part in them, and their counts have not been read. */
   #unheardFromMs: number = Number.POSITIVE_INFINITY;
 
   constructor(engine: Engine, parts: LayerParts) {

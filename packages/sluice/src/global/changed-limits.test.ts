@@ -22,7 +22,7 @@ async function nextWindow(time: Processes["time"]): Promise<void> {
 }
 
 describe("a limit that is lowered", () => {
-  // Seen: eu had accepted 9000 of a million, which is below its floor. The limit became 100. eu denied, and told nobody; us went on to allow 100.
+  // Seen: eu had accepted 9000 of a million, which is below its floor. The limit became 100. eu denied, and published nothing; us still allowed 100.
   test.each<[string, Partial<LimitRequest>]>([
     ["a denial", { limit: 100 }],
     ["a denial of a cost above the limit", { limit: 100, cost: 101 }],
@@ -59,7 +59,7 @@ describe("a limit that is lowered", () => {
     expect(await us.ask({ limit: 100 })).toMatchObject({ success: false, reason: "limit" });
   });
 
-  test("is known where another process of the region had accepted the count", async () => {
+  test("is known even if another process of the region had accepted the count", async () => {
     const { world, time, counters, eu } = await twoRegions();
     await eu.ask({ limit: 1_000_000, cost: 9_000 });
     await time.advance(100);

@@ -397,7 +397,7 @@ export function countersConformance(
         expect(cells.reduce((total, { foreign }) => total + foreign, 0)).toBe(2_499 * 2_500);
       });
 
-      test("odd names are told apart", async () => {
+      test("unusual names are distinguished", async () => {
         const { counters, row, register, seen } = await setUpNames();
         for (const region of ["eu", "EU", "\u0000", "\\"]) await counters.publish(region, [row("a", 10)]);
         await register("\u0000", "1");

@@ -224,7 +224,7 @@ describe("denial channel", () => {
     expect(written()).toHaveLength(5);
   });
 
-  test("the own row of a sibling raises nothing, takes no slot, and stops the same row from here", async () => {
+  test("a row of another process of the same region raises nothing, takes no slot, and prevents a second such row", async () => {
     const { world, counters, channel, deny, row, written } = setUp();
     world.accept("a", 10);
     await counters.store.denials.write("eu", [row("a", 10), row("b", 10)]);
@@ -279,7 +279,7 @@ describe("denial channel", () => {
     expect([channel.inflated, world.find("a") >= 0, world.find("b") >= 0]).toEqual([2, false, true]);
   });
 
-  test("says how long ago it read and wrote, what failed and what waits", async () => {
+  test("reports how long ago it read and wrote, what failed and what waits", async () => {
     const { time, counters, channel, deny } = setUp();
     time.pass(500);
     expect([channel.readAgeMs, channel.writeAgeMs, channel.upToDateAgeMs, channel.isRead]).toEqual([

@@ -20,7 +20,7 @@ describe("future cells", () => {
     expect(cells.takeBegun(70_000)).toEqual([cell("b", 1, 7, 0, 70_000 as DurationMs)]);
   });
 
-  test("windows of one key are cells of their own", () => {
+  test("different windows of one key are different cells", () => {
     const cells = new FutureCells();
     const short = 10_000 as DurationMs;
     cells.keep(cell("a", 1, 5, 0, short), 0);

@@ -65,7 +65,7 @@ describe("global layer", () => {
     layer.stop();
   });
 
-  test("nothing is published or imported before the origin has said which it is", async () => {
+  test("nothing is published or imported before the origin's identity is known", async () => {
     // A region that had been renamed published under its new name, and took the rows of its old name for those of another region.
     const { world, time, counters, layer } = setUp("both", {
       floor: 0,
@@ -213,7 +213,7 @@ describe("global layer", () => {
     }
   });
 
-  test("a store that cannot tell origins apart is not told of any", async () => {
+  test("a store without register gets no registrations", async () => {
     const { time, layer } = setUp("counters");
     layer.start();
     await time.settle();
@@ -320,7 +320,7 @@ describe("global layer", () => {
   });
 
   describe("the join at the start", () => {
-    test("registers, then reads everything to its last page, though that takes longer than an import may", async () => {
+    test("registers, then reads everything to the last page, even if that takes longer than an import may", async () => {
       const { time, counters, layer } = setUp("counters", { originIds: ["7"] });
       const pages = ["1", "2", "3", undefined];
       const seen: (string | null)[] = [];
@@ -339,7 +339,7 @@ describe("global layer", () => {
       layer.stop();
     });
 
-    test("a join that fails is tried again soon, ever more rarely, and no round imports before it has succeeded", async () => {
+    test("a join that fails is retried with growing delays, and no round imports before it has succeeded", async () => {
       const { time, counters, layer } = setUp("counters", { uint32: () => 2 ** 31 });
       const atMs: number[] = [];
       const startMs = time.monoMs;
@@ -390,7 +390,7 @@ describe("global layer", () => {
       layer.stop();
     });
 
-    test("whoever waits for it gets an answer: when it is done, at the timeout, or at the stop; and no timer is left", async () => {
+    test("every waiting caller gets an answer, when it is done, at the timeout, or at the stop, and no timer is left", async () => {
       const { time, counters, layer } = setUp();
       counters.trouble("stalled");
       layer.start();
@@ -411,7 +411,7 @@ describe("global layer", () => {
       expect([await layer.imported(5_000), time.pending]).toEqual([true, 0]);
     });
 
-    test("stopped before it has succeeded, it is not tried again, and whoever waits learns that it never was", async () => {
+    test("a join that is stopped before it has succeeded is not retried, and waiting callers get false", async () => {
       const { time, counters, layer } = setUp();
       counters.trouble("failing");
       layer.start();

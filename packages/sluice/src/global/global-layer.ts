@@ -172,7 +172,7 @@ export class GlobalLayer {
     return this.mode === "denials" ? DENIALS_IMPORT_MS : this.#options.importMs;
   }
 
-  /** For how long some part of the layer has not worked. A channel that has nothing to write shows by its reads that the store is there. */
+  /** How long some part of the layer has not worked. If the denial channel has nothing to write, its reads show whether the store works. */
   get silentMs(): number {
     const { mode, publish, import: imports, denials } = this;
     const counts = mode === "denials" ? 0 : Math.max(publish.ageMs, imports.ageMs);

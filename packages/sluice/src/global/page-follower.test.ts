@@ -22,7 +22,7 @@ function setUp(fullEvery = 3, pageMs = 0) {
 }
 
 describe("page follower", () => {
-  test("everything first, then changes, and everything again every so many calls", async () => {
+  test("the first call reads everything, later ones read changes, and every n-th call reads everything again", async () => {
     const { asked, answers, follower } = setUp(3);
     for (let i = 1; i <= 5; i++) answers.push({ cursor: `c${i}` });
     for (let i = 0; i < 5; i++) await follower.followOnce(1_000);
@@ -51,7 +51,7 @@ describe("page follower", () => {
     expect([asked.slice(3), follower.isDone]).toEqual([["c1", "3"], true]);
   });
 
-  test("without a limit of time it is read to its end", async () => {
+  test("without a time limit a pass is read to its end", async () => {
     const { asked, answers, follower } = setUp(10, 400);
     answers.push({ cursor: "c", rest: "1" }, { cursor: "c", rest: "2" }, { cursor: "c", rest: "3" }, { cursor: "c" });
     await follower.followOnce(Number.POSITIVE_INFINITY);

@@ -9,7 +9,7 @@ import type { Tables } from "./sql-schema.ts";
 
 /** A region that was not heard for this long is no longer counted as live. */
 const REGION_LIFE_MS = 60_000;
-/** A region that was not heard for this long is forgotten. */
+/** A region that has not published for this long is forgotten. */
 const REGION_FORGOTTEN_MS = 86_400_000;
 /** How long a turn is kept after it was last taken: longer than a cleanup comes round, so that it stays with one process. */
 const TURN_MS = 90_000;

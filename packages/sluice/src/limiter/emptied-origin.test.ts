@@ -54,7 +54,7 @@ describe("a region that starts again", () => {
     await time.advance(2_000);
     expect(second.limiter.stats().global?.cellsBehind).toBe(2);
     expect(second.emptied()).toMatchObject([{ kind: "emptied", layer: "origin", cells: 2 }]);
-    // The row is a lower bound all the while.
+    // The row is a lower bound the whole time.
     expect(await second.ask("a", 41)).toMatchObject({ success: false, reason: "limit" });
     // Another process that starts now finds an origin that is in use.
     const third = life();

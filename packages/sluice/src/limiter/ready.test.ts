@@ -15,7 +15,7 @@ async function worldUsedUp() {
 }
 
 describe("a process that has just started", () => {
-  // Seen: for its first second it knew nothing of the other regions and said nothing of it. Every rolling restart admitted a whole limit more.
+  // Seen: for its first second it knew nothing of the other regions, and its allows were not degraded. Every rolling restart admitted a whole limit more.
   test("denies a key that is used up in another region, once it is ready", async () => {
     const world = await worldUsedUp();
     const { limiter, ask } = world.startRegion("eu");
@@ -47,7 +47,7 @@ describe("a process that has just started", () => {
     },
   );
 
-  test("by denials alone, says so until it has read those", async () => {
+  test("in mode denials, its allows are degraded until it has read the denials", async () => {
     const world = await worldUsedUp();
     world.counters.trouble("stalled");
     const { ask } = world.startRegion("eu", { globalMode: "denials" });
@@ -57,7 +57,7 @@ describe("a process that has just started", () => {
     expect(await ask()).toMatchObject({ success: true, degraded: false });
   });
 
-  test("its degraded period does not end because nobody asks, but with the first import", async () => {
+  test("its degraded period ends with the first import, not because there are no requests", async () => {
     const world = await worldUsedUp();
     const events: LimiterEvent[] = [];
     world.counters.trouble("failing");
@@ -82,7 +82,7 @@ describe("ready", () => {
     expect(await regional.ready({ timeoutMs: 0 })).toBe(true);
   });
 
-  test("waits five seconds unless told otherwise, and does not reject though the store fails", async () => {
+  test("waits five seconds by default, and does not reject even if the store fails", async () => {
     const { time, counters, startRegion } = bound(new Processes());
     counters.trouble("failing");
     const { limiter } = startRegion("eu");
@@ -120,7 +120,7 @@ describe("ready", () => {
     await expect(answer).rejects.toThrow(/timeoutMs must be .*, timeoutMs 0 to 60000,.*; got /);
   });
 
-  test("an unknown option is misuse, and so is what is not an object", async () => {
+  test("an unknown option is misuse, and so is a value that is not an object", async () => {
     const limiter = new Limiter();
     await expect(limiter.ready({ timeout: 5 } as ReadyOptions)).rejects.toThrow(/did you mean timeoutMs\?/);
     await expect(limiter.ready(5 as ReadyOptions)).rejects.toMatchObject({ code: "RL_OPTIONS_INVALID" });

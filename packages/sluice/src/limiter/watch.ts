@@ -97,7 +97,7 @@ export class Watch {
       );
       const { import: imports, denials, health, failed } = global;
       this.#lookAtJunk("global", imports.junk + denials.junk + (health?.junk ?? 0), isLast);
-      // A write of the denial channel that fails is no failed round: it is dropped.
+      // A failed write of the denial channel is not a failed round: its rows are dropped.
       const known = health ?? { failures: { failed: failed + denials.writesFailed }, lastFailure: null };
       const hasRecovered = this.#hasRecovered(global, sumOf(known.failures));
       this.#lookAtFailures("global", known, isLast || hasRecovered);
@@ -121,7 +121,7 @@ export class Watch {
       try {
         this.lookOnce();
       } catch {
-        // A clock or a store's `health` that fails: nobody waits for a timer, and an error in one ends the process. The next look is in
+        // A clock or a store's `health` has failed. An error in a timer would end the process, so it is dropped. The next look is in
         // a second.
       }
     }, LOOK_MS);

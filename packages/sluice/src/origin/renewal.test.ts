@@ -184,7 +184,7 @@ describe("renewal", () => {
     expect(origin.raises.length).toBeLessThanOrEqual(1);
   });
 
-  test("a clock that fails in a timer ends nothing, and the renewals go on when it recovers", async () => {
+  test("a clock that fails in a timer does not end the process, and renewals continue when it recovers", async () => {
     const world = new Processes();
     const { time, origin } = world;
     let isBroken = false;

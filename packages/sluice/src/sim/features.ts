@@ -2,7 +2,7 @@
  * Features of a world: what operators and clients do in it beside the ordinary, and what else the world must be for that to matter.
  *
  * A seed draws at most one. A feature changes the options that it needs changed and leaves the others as they were drawn; half of
- * the worlds with a feature have no faults, because a fault may excuse what the feature alone does not.
+ * the worlds with a feature have no faults, because a fault may exempt what the feature alone does not.
  */
 import type { FaultKind } from "./fault-kinds.ts";
 import type { WorldOptions } from "./options.ts";

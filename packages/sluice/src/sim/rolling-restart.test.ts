@@ -16,7 +16,7 @@ const ROLLING: WorldOptions = {
 };
 
 describe("a rolling restart", () => {
-  // Seen: a new process knew nothing of the other regions for up to a second, said nothing of it, and admitted up to a whole limit.
+  // Seen: a new process knew nothing of the other regions for up to a second, did not flag its allows as degraded, and admitted up to a whole limit.
   test.each([1, 2, 3, 4])(
     "no allow of a new process exceeds E, with no exemption for having just started (seed %i)",
     async (seed) => {

@@ -9,8 +9,8 @@ describe("settlement", () => {
   test("a region without an origin leaves all that it accepted in its row, or reports it", {
     timeout: 120_000,
   }, async () => {
-    // Seen: counts below the floor reached no store, and close() reported nothing lost. The checker looked away where there was no
-    // origin; with its eyes open, it found the bug in every third of these worlds.
+    // Seen: counts below the floor reached no store, and close() reported nothing lost. The checker did not judge worlds without an
+    // origin; now that it does, it finds the bug in every third of these worlds.
     let compared = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { globalMode, faults } = drawOptions(seed);
