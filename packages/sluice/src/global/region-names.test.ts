@@ -49,6 +49,14 @@ describe("region names", () => {
     expect(seen(names, "eu", { default: 60, eu: 5, us: 7 })).toEqual([7, 5]);
   });
 
+  test("a region whose name had several origins takes no other name's row as its own", () => {
+    // "eu" shared the Redis of "us" by mistake, and has its own since. Its processes took the 27 of "us" as their own, kept them in
+    // memory, and published 28 under "eu" after the old pair was forgotten: other regions saw 55.
+    const names = namesOf({ eu: { 1: 0.5, 2: 0 }, us: { 1: 0 } });
+    expect(seen(names, "eu", { eu: 1, us: 27 })).toEqual([0, 1]);
+    expect(seen(names, "us", { eu: 1, us: 27 })).toEqual([0, 27]);
+  });
+
   test("a name that had another origin only before the window began has its present origin", () => {
     // The second region kept the name "default", the first one was given its own two hours before this window.
     const names = namesOf({ default: { 1: 2, 2: 0 }, eu: { 1: 0 } });

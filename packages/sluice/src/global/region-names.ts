@@ -5,7 +5,7 @@
  * origin has several names after a region was renamed, or if two servers use one Redis under different names by mistake. Adding up
  * their rows would count everything twice and deny what must be allowed. So, seen from one region:
  *
- *   own       the largest of its own row and the rows of names whose origins are all its own
+ *   own       the largest of its own row and, if its name has had one origin only, the rows of other names of that origin alone
  *   foreign   for each other origin the largest row of its names, added up over origins
  *
  * A name may have had several origins (a Redis that was replaced, or two regions under one name by mistake). A row then contains
@@ -114,7 +114,9 @@ export class RegionNames {
     for (const row of linked) {
       const shared = [...row.origins].filter((origin) => mine.has(origin)).length;
       if (shared === 0) others.push(row);
-      else if (shared === row.origins.size) own = Math.max(own, row.count);
+      // Not if this name had several origins: processes would go on from counts of an origin that they no longer use, and publish them
+      // when nothing links the names any more.
+      else if (shared === row.origins.size && mine.size === 1) own = Math.max(own, row.count);
     }
     for (const { count } of joined(others)) foreign += count;
     return { foreign, own };
