@@ -3,7 +3,9 @@
  */
 import type { Statement } from "./sql-link.ts";
 import { type Amount, type StoredRow, valuesOf } from "./sql-row.ts";
-import type { MigrationStatement } from "./sql-schema.ts";
+
+/** A statement that can be run again, or one that is skipped if a query returns a row: not every database can say IF NOT EXISTS. */
+export type MigrationStatement = string | { readonly unless: string; readonly text: string };
 
 export interface SqlDialect {
   readonly name: "mysql" | "postgres" | "sqlite";

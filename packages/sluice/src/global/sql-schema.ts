@@ -10,16 +10,13 @@
  *
  * A migration is breaking if programs that do not know it must not go on; one that only adds is not.
  */
-import type { SqlDialect } from "./sql-dialect.ts";
+import type { MigrationStatement, SqlDialect } from "./sql-dialect.ts";
 
 export interface Migration {
   readonly version: number;
   readonly isBreaking: boolean;
   readonly statements: readonly MigrationStatement[];
 }
-
-/** A statement that can be run again, or one that is skipped if a query returns a row: not every database can say IF NOT EXISTS. */
-export type MigrationStatement = string | { readonly unless: string; readonly text: string };
 
 export interface Tables {
   readonly counters: string;
