@@ -17,6 +17,7 @@ describe("ledger", () => {
       key: world.key(),
       text: encodeKey(world.key()),
       writer: ledger.incarnation,
+      reported: null,
     });
     expect(ledger.incarnation).toMatch(/^[0-9a-f]{16}$/);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { StepwiseTurns } from "../../../../test/stepwise-turns.ts";
 import { TroubledCounters } from "../../../../test/troubled-stores.ts";
 import type { DurationMs } from "../core/brands.ts";
 import type { Trace, TraceEvent } from "../core/trace.ts";
@@ -268,6 +269,24 @@ describe("denial channel", () => {
     await channel.importOnce();
     expect(world.engine.table.view(world.slot("a"), next)).toBe(10);
     expect([channel.inflated, world.find("b") >= 0]).toEqual([1, false]);
+  });
+
+  test("many rows raise their cells in turns of the event loop", async () => {
+    const world = new LayeredEngine(2_000);
+    const turns = new StepwiseTurns(world.time);
+    const counters = new TroubledCounters(world.time);
+    const options = { region: "eu", clock: world.time.clock, timers: turns.timers, trace: null };
+    const channel = new DenialChannel(world.engine, world.ledger, counters, options);
+    const { sequence } = world;
+    const rows = Array.from({ length: 1_200 }, (_, i) => {
+      return { key: world.key(`k${i}`), sequence, limit: 10, expiresAtMs: (sequence + 2) * MINUTE_MS };
+    });
+    await counters.store.denials.write("us", rows);
+    const reading = channel.importOnce();
+    const byTurn: number[] = [];
+    await turns.each(() => byTurn.push(channel.inflated));
+    await reading;
+    expect([byTurn, channel.inflated]).toEqual([[500, 1_000, 1_200], 1_200]);
   });
 
   test("a store without pages is read whole, and its own rows raise nothing", async () => {

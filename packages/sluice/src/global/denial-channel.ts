@@ -22,7 +22,7 @@ import { inTurns } from "../core/turns.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
-import type { Ledger, SlotName } from "../engine/ledger.ts";
+import type { Ledger, Reported, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs, sequenceAt } from "../engine/sequence.ts";
 import type { Counters, DenialPage, DenialRow, DeniedCell } from "./counters.ts";
 import { slotFor } from "./import.ts";
@@ -54,19 +54,6 @@ export interface DenialOptions {
   readonly trace: Trace | null;
 }
 
-/** What is known to be reported of one key in one window. */
-interface Reported {
-  readonly sequence: Sequence;
-  /** The highest limit that was written from here, or that a row had. */
-  limit: number;
-  /** Rows from here, written or dropped. */
-  writes: number;
-  /** When the next one may follow, once the free ones are used. Monotonic clock. */
-  nextMs: number;
-  /** The row, until it is sent: a higher limit replaces its limit. */
-  pending: PendingRow | null;
-}
-
 interface PendingRow extends DenialRow {
   limit: number;
 }
@@ -85,7 +72,6 @@ export class DenialChannel {
   readonly #options: DenialOptions;
   readonly #follower: PageFollower;
   readonly #pending: { readonly row: PendingRow; readonly reported: Reported }[] = [];
-  readonly #reported = new WeakMap<SlotName, Reported>();
   #early: DeniedCell[] = [];
   /** Rows written. */
   emitted = 0;
@@ -286,12 +272,10 @@ export class DenialChannel {
   }
 
   #reportedOf(name: SlotName, sequence: Sequence): Reported {
-    let reported = this.#reported.get(name);
-    if (reported?.sequence !== sequence) {
-      reported = { sequence, limit: Number.NEGATIVE_INFINITY, writes: 0, nextMs: 0, pending: null };
-      this.#reported.set(name, reported);
+    if (name.reported?.sequence !== sequence) {
+      name.reported = { sequence, limit: -1, writes: 0, nextMs: 0, pending: null };
     }
-    return reported;
+    return name.reported;
   }
 
   #tell(kind: "denial" | "inflate", { key, sequence, limit }: Pick<DenialRow, "key" | "sequence" | "limit">): void {
