@@ -5,26 +5,8 @@
  * the worlds with a feature have no faults, because a fault may exempt what the feature alone does not.
  */
 import type { FaultKind } from "./fault-kinds.ts";
-import type { WorldOptions } from "./options.ts";
+import type { Feature, WorldOptions } from "./options.ts";
 import { SeededRandom } from "./seeded-random.ts";
-
-/**
- * - `region-renamed`: the processes of the first region restart one after another under a new region name, with the same origin
- * - `origin-shared`: every second process of the first region uses another region name, by mistake
- * - `late-starts`: processes are replaced in mid-window and get requests at once, while the first region uses up the limits
- * - `limits-changed`: the limits of all keys fall and rise in mid-window, per request
- * - `oversized-costs`: half of the requests ask for more than half of the limit, or for more than all of it
- * - `clocks-corrected`: clocks are set back by less than 5 s, with windows of 1 s
- * - `region-restarted-empty`: all processes of a region die at once, and its origin forgets everything
- */
-export type Feature =
-  | "region-renamed"
-  | "origin-shared"
-  | "late-starts"
-  | "limits-changed"
-  | "oversized-costs"
-  | "clocks-corrected"
-  | "region-restarted-empty";
 
 export const FEATURES: readonly Feature[] = [
   "region-renamed",

@@ -3,12 +3,13 @@
  *
  * A world is run twice from one seed, the second time with every tenant but one silent, and that tenant's decisions are
  * compared one by one. What tenants do share is kept out of it: the table has room for all, no batch names two of them,
- * nothing fails (a breaker is shared), and the others stay far from their limits (a cell near its limit goes ahead of the
- * flush, and then the next flush of all comes later by up to a flush interval).
+ * nothing fails (a breaker is shared), the others stay far from their limits, and no window is so short that its busy keys are renewed
+ * ahead of the flush (a cell near its limit, or one that would grow stale, goes ahead, and the next flush of all then comes later).
  */
 import type { DecisionEvent } from "../core/trace.ts";
+import { drawOptions } from "./draw-options.ts";
 import type { HistoryLine } from "./history.ts";
-import { drawOptions, type WorldKey, type WorldOptions } from "./options.ts";
+import type { WorldKey, WorldOptions } from "./options.ts";
 import { runWorld } from "./world.ts";
 
 export interface IsolationOutcome {
@@ -23,6 +24,9 @@ const TENANT = "tenant";
 const OTHERS = ["tenan", "tenant:", "t"] as const;
 /** What the others' limits are multiplied by. */
 const FAR = 1_000;
+/** A call is over before the next flush, whoever has something to send; and from windows of 2 s on no key is renewed ahead of it. */
+const FLUSH_MS = 50;
+const DURATION_MIN_MS = 2_000;
 
 export async function runIsolation(seed: number): Promise<IsolationOutcome> {
   const options = isolated(drawOptions(seed));
@@ -33,7 +37,8 @@ export async function runIsolation(seed: number): Promise<IsolationOutcome> {
 }
 
 function isolated(options: WorldOptions): WorldOptions {
-  const { keys, traffic, flushMs } = options;
+  const { traffic } = options;
+  const keys = options.keys.map((key) => ({ ...key, durationMs: Math.max(DURATION_MIN_MS, key.durationMs) }));
   const far = OTHERS.map((workspace, i): WorldKey => {
     const key = keys[i % keys.length]!;
     return { ...key, workspace, limit: key.limit * FAR };
@@ -45,8 +50,7 @@ function isolated(options: WorldOptions): WorldOptions {
     cellsMax: 64,
     faults: [],
     features: [],
-    // A call is over before the next flush, whoever has something to send.
-    flushMs: Math.max(50, flushMs),
+    flushMs: FLUSH_MS,
   };
 }
 

@@ -7,8 +7,7 @@
 import type { Clients } from "./clients.ts";
 import type { EventQueue } from "./event-queue.ts";
 import type { Faults } from "./faults.ts";
-import type { Feature } from "./features.ts";
-import type { WorldOptions } from "./options.ts";
+import type { Feature, WorldOptions } from "./options.ts";
 import type { Life } from "./process.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { SimOrigin } from "./sim-origin.ts";

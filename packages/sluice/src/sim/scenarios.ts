@@ -78,16 +78,23 @@ const TEN_REGIONS: WorldOptions = worldOf({
   windows: 4,
 });
 
+/**
+ * While the first window fills, the two other regions accept 100 a second together. Their counts wait for a publish and an import of
+ * 1 s each, half of that on average, and for two messages of up to 60 ms: 1.1 s and 110 costs on average (1.037), 2.3 s and 232 at the
+ * worst (1.077). The worst of 48 seeds was 1.040, in the first window; later windows stay below 1.031.
+ */
+const THREE_REGIONS_MAX = 1.05;
+
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: "three regions of four processes at three times the limit",
-    ratioMax: 1.03,
+    ratioMax: THREE_REGIONS_MAX,
     ratioMin: 0.95,
     options: THREE_REGIONS,
   },
   {
     name: "the same, the origins flushed every 20 s",
-    ratioMax: 1.03,
+    ratioMax: THREE_REGIONS_MAX,
     ratioMin: 0.95,
     options: { ...THREE_REGIONS, script: "origin-flushed-every-20-s" },
   },

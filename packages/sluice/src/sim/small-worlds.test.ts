@@ -6,7 +6,7 @@
  * cost. Any others hold as well: the campaign runs fresh ones.
  */
 import { describe, expect, test } from "vitest";
-import { drawOptions } from "./options.ts";
+import { drawOptions } from "./draw-options.ts";
 import { runWorld } from "./world.ts";
 
 const SEEDS = [41, 116, 75, 71, 140, 138, 105, 131, 63];

@@ -1,6 +1,6 @@
 /** Regions without an origin: what a process that stops leaves behind is in the region's row, or is reported. */
 import { describe, expect, test } from "vitest";
-import { drawOptions } from "../options.ts";
+import { drawOptions } from "../draw-options.ts";
 import { runWorld } from "../world.ts";
 
 const SEEDS = 40;
