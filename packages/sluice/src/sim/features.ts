@@ -4,7 +4,7 @@
  * A seed draws at most one. A feature changes the options that it needs changed and leaves the others as they were drawn; half of
  * the worlds with a feature have no faults, because a fault may exempt what the feature alone does not.
  */
-import type { FaultKind } from "./fault-kinds.ts";
+import { type FaultKind, LOSES_DATA } from "./fault-kinds.ts";
 import type { Feature, WorldOptions } from "./options.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
@@ -63,7 +63,11 @@ const twoNames: Change = (plain, random) => ({
 });
 
 const CHANGES: Readonly<Record<Feature, Change>> = {
-  "region-renamed": twoNames,
+  // An origin that forgot everything has forgotten its identity too, until a process that knows it registers again.
+  "region-renamed": (plain, random) => ({
+    ...twoNames(plain, random),
+    faults: plain.faults.filter((fault) => !(fault.startsWith("origin") && LOSES_DATA.has(fault))),
+  }),
   "origin-shared": twoNames,
   "late-starts": (plain) => ({
     ...countingRegions(plain, 2),

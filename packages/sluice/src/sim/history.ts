@@ -22,7 +22,7 @@ export type WorldEvent =
   | { readonly kind: "clock"; readonly wallMs: number; readonly rate: number }
   | { readonly kind: "stopping"; readonly unreplayed: number }
   | { readonly kind: "killed" }
-  /** `lost`: what closing reported. `latestMs`: the latest time its wall clock ever showed. `waiting`: callers without an answer. */
+  /** `lost`: what closing reported. `latestMs`: the latest time that its wall clock showed or its limiter used. `waiting`: callers without an answer. */
   | { readonly kind: "stopped"; readonly lost: number; readonly latestMs: number; readonly waiting: number }
   | { readonly kind: "fault"; readonly fault: FaultKind; readonly target: string; readonly isOn: boolean }
   /** The limiter's own alarms: keys it forgot for want of room, backward clock jumps it followed. Written on change. */

@@ -126,10 +126,10 @@ export class Life implements Caller {
     this.#history.record(this.#queue.nowMs, this.name, { kind: "stopping", unreplayed });
     const ended = (lost: number) => {
       if (this.state === "dead") return;
-      this.#look();
+      // A held clock may be ahead of all that the wall clock has shown.
+      const latestMs = Math.max(this.clock.latestMs, this.#look());
       this.#tellGauges();
       this.state = "dead";
-      const { latestMs } = this.clock;
       const { waiting } = this;
       this.#history.record(this.#queue.nowMs, this.name, { kind: "stopped", lost, latestMs, waiting });
       onStopped();
@@ -181,9 +181,11 @@ export class Life implements Caller {
     this.deliver(() => this.#look());
   }
 
-  #look(): void {
+  #look(): number {
     const { current, leftMs } = this.limiter.inspect({ namespace: "clock", identifier: "clock", duration: 1_000 });
-    this.#tellAlarms(current.endMs - leftMs);
+    const nowMs = current.endMs - leftMs;
+    this.#tellAlarms(nowMs);
+    return nowMs;
   }
 
   #tellBreaker(state: "closed" | "open" | "probing" = this.limiter.stats().origin?.breaker ?? "closed"): void {

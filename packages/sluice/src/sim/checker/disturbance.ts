@@ -43,6 +43,11 @@ export class Disturbance {
     return last !== undefined && atMs - last.endedMs <= this.#healMs;
   }
 
+  /** Whether something was forgotten in a disturbance that is not over, or was within the healing time. */
+  isLossFelt(atMs: number): boolean {
+    return this.isFelt(atMs) && this.#stretches.at(-1)?.hasLoss === true;
+  }
+
   /**
    * What was accepted before `sinceMs` is heard in calm. If it was not calm then, what may be unheard reaches back to
    * before the disturbance, by `horizonMs`; and to the beginning of time if something was forgotten in it.

@@ -15,6 +15,7 @@
 import type { DecisionEvent, ImportEvent } from "../../core/trace.ts";
 import type { HistoryLine, WorldEvent } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
+import { Disturbances } from "./disturbance.ts";
 import { horizonsOf, mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { CellTruth, Truth } from "./truth.ts";
@@ -25,6 +26,7 @@ export class Settlement implements CheckerPart {
   /** Components and views that were compared. */
   compared = 0;
   #options: WorldOptions | undefined;
+  #disturbances: Disturbances | undefined;
   #phase: Phase = "safety";
   /** When the last fault ended, and when things had come to rest. */
   #calmMs = 0;
@@ -42,6 +44,7 @@ export class Settlement implements CheckerPart {
     switch (event.kind) {
       case "setup":
         this.#options = event.options;
+        this.#disturbances = new Disturbances(horizonsOf(event.options).healMs, event.options.regions);
         return undefined;
       case "phase":
         this.#phase = event.phase;
@@ -50,6 +53,7 @@ export class Settlement implements CheckerPart {
         this.#drainedMs = atMs;
         return this.#drained(atMs, truth) ?? this.#republished(atMs, truth);
       case "fault":
+        this.#disturbances!.tell(atMs, event);
         if (event.fault === "global-lost-table") this.#isLosingRows = event.isOn;
         return undefined;
       case "rows-lost":
@@ -96,10 +100,11 @@ export class Settlement implements CheckerPart {
     for (const { key, sequence, durationMs, cell } of truth.cells()) {
       const isOver = (sequence + 2) * durationMs <= atMs;
       if (isOver || Math.max(cell.rowsLostMs, this.#calmMs) + fullPassMs > atMs) continue;
-      for (const [name, { state, name: region, forgotAtMs }] of truth.lives) {
+      for (const [name, { state, region, forgotAtMs }] of truth.lives) {
         if (state !== "running" || forgotAtMs > Number.NEGATIVE_INFINITY) continue;
         const published = this.#published.get(placeOf(name, key, sequence)) ?? 0;
-        const row = cell.rows.get(region) ?? 0;
+        // A row of another name of the same origin says the same.
+        const row = truth.rowAt(cell, region, atMs);
         this.compared++;
         if (row < published) return `conservation: ${name} published ${published} of ${key}, the row has ${row}`;
       }
@@ -132,7 +137,7 @@ export class Settlement implements CheckerPart {
     // What the origin forgot after it had confirmed it is not missed before the heartbeat or a call about the key shows it, and never
     // if the process has forgotten it too.
     const wipedMs = this.#wipedMs.get(life.region) ?? Number.NEGATIVE_INFINITY;
-    if (atMs - wipedMs <= horizonsOf(this.#options!).healMs) return undefined;
+    if (this.#disturbances!.at(life.region).isLossFelt(atMs)) return undefined;
     // What has expired, by the clock of the process, is not missed.
     const left = truth.unstored(process, latestMs, wipedMs >= life.begunAtMs);
     return left <= lost ? undefined : `shutdown: ${left} left behind, ${lost} reported`;
