@@ -54,20 +54,20 @@ const countingRegions = (plain: WorldOptions, regionsMin: number): Partial<World
   globalMinDuration: Math.max(SHORT_WINDOW_MS, plain.publishMs, plain.importMs),
 });
 
-/** One origin under two names, and at least one region that reads both. */
+/**
+ * One origin under two names, and at least one region that reads both. An origin that loses its data loses its identity too, until a process
+ * that knows it registers again: in that time nobody can know that two names are of one origin.
+ */
 const twoNames: Change = (plain, random) => ({
   ...countingRegions(plain, 3),
   globalMode: random.pick(["counters", "counters", "both"]),
   processes: Math.max(2, plain.processes),
   hasOrigin: true,
+  faults: plain.faults.filter((fault) => !(fault.startsWith("origin") && LOSES_DATA.has(fault))),
 });
 
 const CHANGES: Readonly<Record<Feature, Change>> = {
-  // An origin that forgot everything has forgotten its identity too, until a process that knows it registers again.
-  "region-renamed": (plain, random) => ({
-    ...twoNames(plain, random),
-    faults: plain.faults.filter((fault) => !(fault.startsWith("origin") && LOSES_DATA.has(fault))),
-  }),
+  "region-renamed": twoNames,
   "origin-shared": twoNames,
   "late-starts": (plain) => ({
     ...countingRegions(plain, 2),

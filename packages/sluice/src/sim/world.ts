@@ -109,6 +109,7 @@ class World {
   #begun = 0;
   #isStopped = false;
   #isProbing = false;
+  #isClosing = false;
 
   constructor(seed: number, options: WorldOptions, run: RunOptions) {
     this.#seed = seed;
@@ -219,6 +220,7 @@ class World {
     this.#peek();
     await this.#advance(readTimeoutMs + timeoutMs);
     this.#tell({ kind: "phase", phase: "closing" });
+    this.#isClosing = true;
     for (const life of this.#running()) life.stop(() => {});
     await this.#advance(healMs);
     const open = this.#lives.flat().find((life) => life !== undefined && life.state !== "dead");
@@ -246,6 +248,8 @@ class World {
   }
 
   #begin(region: number, index: number): void {
+    // A process that was to be back by now comes too late to close.
+    if (this.#isClosing) return;
     const options = this.#options;
     const { originDelayMs, globalDelayMs, floor } = options;
     const name = `r${region}`;
