@@ -12,8 +12,9 @@
  *
  * A read of the window before counts for the current cell too, if it began before the window did: the cell held nothing then.
  *
- * Degraded: only where something is wrong with the region, or was within the healing time; where a read may come too late with nothing
- * wrong; where the key lost its slot while it was read; and before the first import of a process that has just begun.
+ * Degraded: only where something is wrong with the region, or was within the healing time; before a breaker that was opened then has
+ * closed; where a read may come too late with nothing wrong; where the key lost its slot while it was read; and before the first
+ * import of a process that has just begun.
  */
 import type { DecisionEvent, OriginEvent } from "../../core/trace.ts";
 import { freshnessMs } from "../../origin/freshness.ts";
@@ -40,6 +41,8 @@ export class Freshness implements CheckerPart {
   #horizons: Horizons | undefined;
   #disturbances: Disturbances | undefined;
   readonly #heard = new Map<string, Heard>();
+  /** When the breaker of each process closed; Infinity while it is not closed. */
+  readonly #openUntilMs = new Map<string, number>();
   /** The denials by process and key, in order, monotonic clock. */
   readonly #deniedMs = new Map<string, number[]>();
 
@@ -49,6 +52,8 @@ export class Freshness implements CheckerPart {
       this.#horizons = horizonsOf(event.options);
       this.#disturbances = new Disturbances(this.#horizons.healMs, event.options.regions);
     } else if (event.kind === "fault") this.#disturbances!.tell(atMs, event);
+    else if (event.kind === "breaker")
+      this.#openUntilMs.set(process, event.state === "closed" ? atMs : Number.POSITIVE_INFINITY);
     else if (event.kind === "read" || event.kind === "raise") this.#hear(process, event);
     else if (event.kind === "decision") return this.#decision(atMs, process, event, truth.life(process));
     return undefined;
@@ -94,6 +99,9 @@ export class Freshness implements CheckerPart {
     const options = this.#options!;
     const { joinMs } = this.#horizons!;
     if (this.#disturbances!.at(region).isFelt(atMs)) return true;
+    // One call at a time probes an origin that has failed: without requests it stays unknown whether the outage is over.
+    const openUntilMs = this.#openUntilMs.get(process) ?? Number.NEGATIVE_INFINITY;
+    if (atMs - openUntilMs <= options.readTimeoutMs) return true;
     // Allows in windows that regions share are degraded until the first import. A store with a fault may keep that from happening.
     const isShared = options.hasGlobal && event.durationMs >= options.globalMinDuration;
     const globally = this.#disturbances!.at("global");
