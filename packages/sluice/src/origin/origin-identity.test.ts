@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ManualTime } from "../../../../test/manual-time.ts";
 import { SeededRandom } from "../../../../test/seeded-random.ts";
 import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
+import { WALL_MAX_MS } from "../core/bounds.ts";
 import { OriginCalls } from "./origin-calls.ts";
 import { OriginIdentity } from "./origin-identity.ts";
 
@@ -56,14 +57,42 @@ describe("origin identity", () => {
     expect([await identity(unread).readOnce(), await identity(unraised).readOnce()]).toEqual([null, null]);
   });
 
-  test("it is drawn from 52 bits, exact everywhere and never 0", async () => {
-    const { time, origin } = setUp();
-    const drawn = async (...words: number[]) => {
-      const calls = new OriginCalls(origin(), time.clock, time.timers);
-      return new OriginIdentity(calls, time.clock, { uint32: () => words.shift()! }).readOnce();
+  test("it falls with the time at which it is drawn; it is at most 52 bits long, exact everywhere, and never 0", async () => {
+    const { origin } = setUp();
+    const drawn = async (wallMs: number, word: number) => {
+      const time = new ManualTime();
+      const clock = { wallMs: () => wallMs, monoMs: time.clock.monoMs };
+      return new OriginIdentity(new OriginCalls(origin(), clock, time.timers), clock, {
+        uint32: () => word,
+      }).readOnce();
     };
-    expect(await drawn(0, 0)).toBe("1");
-    expect(await drawn(0, 2 ** 32 - 1)).toBe(String(2 ** 20));
-    expect(await drawn(2 ** 32 - 1, 2 ** 32 - 1)).toBe(String(2 ** 52));
+    const wordMax = 2 ** 32 - 1;
+    expect(await drawn(WALL_MAX_MS, 0)).toBe("1");
+    expect(await drawn(WALL_MAX_MS, wordMax)).toBe(String(2 ** 10));
+    expect(await drawn(WALL_MAX_MS - 1, 0)).toBe(String(2 ** 10 + 1));
+    expect(Number(await drawn(0, wordMax))).toBeLessThan(2 ** 52);
+  });
+
+  // Seen in a simulated world: the origin stalled, and the later message replaced an identity that was registered already.
+  test("the first process to draw wins, even if the message of a later one arrives after it was used", async () => {
+    const { time, origin, identity } = setUp();
+    const one = origin();
+    const [first, later] = [identity(one), identity(one)];
+    const { raise } = one;
+    let arrive = () => {};
+    // The first reads and draws, a millisecond later the other does, whose message waits.
+    const id = await first.readOnce();
+    await one.lose();
+    time.pass(1);
+    one.raise = (raises) =>
+      new Promise((resolve, reject) => {
+        arrive = () => void raise.call(one, raises).then(resolve, reject);
+      });
+    const waiting = later.readOnce();
+    await time.settle();
+    one.raise = raise;
+    expect(await first.readOnce()).toBe(id);
+    arrive();
+    expect([await waiting, await first.readOnce()]).toEqual([id, id]);
   });
 });
