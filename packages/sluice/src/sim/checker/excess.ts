@@ -126,7 +126,7 @@ export class Excess implements CheckerPart {
     let unknown = -unheardOf(cell.acceptedBy.get(process), startMs, sinceRegional, forgotAtMs);
     for (const [from, accepted] of cell.acceptedIn) unknown += unheardOf(accepted, startMs, sinceOf(from));
     // What a region does not tell, or not yet: what is below its floor; what the global counters lost, and no full pass has shown
-    // since; what a process that ended replayed, if nobody there has asked since, or only just: a row that rose may be unheard.
+    // since; what a process replayed before it ended or evicted the key, if nobody there has asked since, or only just: a row that rose may be unheard.
     const rowsMs = this.#since([region, "global"], atMs, horizons.importMs);
     const ended = endedIn(cell, truth);
     for (const [from, count] of cell.byRegion) {
@@ -191,11 +191,12 @@ function lostOf(cell: CellTruth, truth: Truth): number {
   return lost;
 }
 
-/** The regions of processes that ended after they had accepted something of a cell. */
+/** The regions of processes that ended, or gave up the key's slot, after they had accepted something of a cell. */
 function endedIn(cell: CellTruth, truth: Truth): ReadonlySet<string> {
   const regions = new Set<string>();
-  for (const { life, region } of cell.byWriter.values()) {
-    if (truth.life(life).state !== "running") regions.add(region);
+  for (const { life, region, lastMs } of cell.byWriter.values()) {
+    const { state, forgotAtMs } = truth.life(life);
+    if (state !== "running" || forgotAtMs >= lastMs) regions.add(region);
   }
   return regions;
 }
