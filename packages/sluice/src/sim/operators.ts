@@ -51,6 +51,14 @@ export class Operators {
     return this.#renames % 2 === 0 ? name : `${name}-new`;
   }
 
+  /**
+   * How much later than the others a process begins. An origin gets its identity from the process that first finds none; two that do so at the
+   * same moment, under two names, would take it for two origins until they register again.
+   */
+  laterMs(region: number, index: number, withinMs: number): number {
+    return this.nameOf(region, index) === `r${region}` ? 0 : 2 * withinMs;
+  }
+
   begin(): void {
     const { options, queue, random } = this.#world;
     if (this.#has("region-renamed")) {

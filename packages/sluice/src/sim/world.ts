@@ -158,7 +158,8 @@ class World {
     // Not all at once: rhythms that beat together would be a world of its own.
     this.#lives.forEach((region, r) => {
       region.forEach((_, i) => {
-        this.#queue.after(this.#random.between(0, BEGIN_WITHIN_MS), () => this.#begin(r, i));
+        const afterMs = this.#random.between(0, BEGIN_WITHIN_MS) + this.#operators.laterMs(r, i, BEGIN_WITHIN_MS);
+        this.#queue.after(afterMs, () => this.#begin(r, i));
       });
     });
     const { leadMs, probeEveryMs } = this.#run;
