@@ -25,6 +25,7 @@ export type { OverAdmission } from "./global/over-admission.ts";
 export type { EventListener, Happening, LimiterEvent } from "./limiter/events.ts";
 export { Limiter, type ReadyOptions, type Rule, type RuleOptions, type RuleRequest } from "./limiter/limiter.ts";
 export {
+  type MemoryOriginOptions,
   type MemoryStoreOptions,
   memoryCounters,
   memoryOrigin,

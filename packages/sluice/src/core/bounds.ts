@@ -53,6 +53,12 @@ export const ROUND_DEFAULT_MS = 1_000;
 export const GLOBAL_DURATION_MIN_DEFAULT_MS = 60_000;
 export const ERROR_BUDGET_DEFAULT = 0.02;
 
+/** Rows of a region in the global store: at most as many as a process can hold keys, by default what is read in some seconds. */
+export const ROWS_MAX_MIN = 1;
+export const ROWS_MAX_MAX = 16_000_000;
+export const NAMESPACE_ROWS_MAX_DEFAULT = 100_000;
+export const WORKSPACE_ROWS_MAX_DEFAULT = 200_000;
+
 export const CLOSE_TIMEOUT_MAX_MS = 60_000;
 export const CLOSE_TIMEOUT_DEFAULT_MS = 5_000;
 

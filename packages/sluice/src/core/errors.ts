@@ -33,6 +33,7 @@ export const ERRORS = {
   RL_COMMANDS_INVALID: "a number from 20 to 10000000",
   RL_FLOOR_INVALID: "a number from 0 to 1",
   RL_BUDGET_INVALID: "a number above 0, up to 1",
+  RL_ROWS_MAX_INVALID: "an integer from 1 to 16000000",
   RL_REDIS_ADDRESS_INVALID:
     'exactly one of: a url "redis://…" or "rediss://…"; a host; a path; sentinel { name, nodes }; cluster, a list of { host, port }; a client, of ioredis only with autoResendUnfulfilledCommands: false and no Cluster',
   RL_REDIS_PREFIX_INVALID: "a string of up to 128 characters of well-formed Unicode, without { and }",

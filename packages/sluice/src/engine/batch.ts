@@ -12,6 +12,7 @@ import type { Engine } from "./engine.ts";
 import { viewWaited, type Waited } from "./gate.ts";
 import type { Key } from "./key.ts";
 import type { Asked } from "./layers.ts";
+import { nameBytes } from "./name-budget.ts";
 import { sequenceAt, windowEndMs } from "./sequence.ts";
 import { share } from "./sliding-window.ts";
 import { TALLY } from "./tally.ts";
@@ -206,17 +207,20 @@ function holdSlots(engine: Engine, checked: readonly Checked[]): ReadonlySet<Slo
   return givenUp;
 }
 
-/** The items whose new keys come after as many as the table has room for. */
+/** The items whose new keys come after as many as the table, and the budget for names, have room for. */
 function itemsBeyondRoom(engine: Engine, checked: readonly Checked[]): ReadonlySet<number> {
   const beyond = new Set<number>();
   const keys: BatchItem[] = [];
-  const room = engine.roomInTick(checked.length);
+  const wanted = engine.layers === null ? 0 : checked.reduce((sum, { key }) => sum + nameBytes(key), 0);
+  const room = engine.roomInTick({ slots: checked.length, bytes: wanted });
+  let bytes = 0;
   checked.forEach((item, i) => {
     const { h0, h1, h2, key, cost } = item;
     if (cost === 0 || keys.some((one) => isSameCell(one, item))) return;
     if (engine.table.find(h0, h1, h2, key.durationMs) !== NONE) return;
-    if (keys.length < room) keys.push(item);
+    if (keys.length < room.slots && bytes < room.bytes) keys.push(item);
     else beyond.add(i);
+    bytes += nameBytes(key);
   });
   return beyond;
 }

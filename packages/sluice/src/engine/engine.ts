@@ -13,7 +13,7 @@ import type { Clock, Random } from "../core/clock.ts";
 import { checkPart } from "../core/part.ts";
 import { CellTable, NONE } from "./cell-table.ts";
 import { type Decision, decision, type Source } from "./decision.ts";
-import { Eviction } from "./eviction.ts";
+import { Eviction, type Room } from "./eviction.ts";
 import { viewWaited, type Waited } from "./gate.ts";
 import { HashMemo, type HashMemory } from "./hash-memo.ts";
 import { HeldClock } from "./held-clock.ts";
@@ -110,7 +110,8 @@ export class Engine {
     // A busy key, all known and fresh, takes the same short way as in a bare engine.
     const isKnown = slot !== NONE && waited === null;
     // Stryker disable next-line ConditionalExpression,EqualityOperator: the long way gives the same; true and > were killed
-    const isPlain = layers === null || (isKnown && effective <= limit && layers.isReady(slot, sequence));
+    const isPlain =
+      layers === null || (isKnown && effective <= limit && layers.isReady(slot, sequence, limit - effective, limit));
     if (!isPlain) {
       const key = keyOf(scope, identifier);
       const asked = { key, h0, h1, h2, limit, cost, slot, sequence, nowMs, current, previous, effective };
@@ -201,10 +202,22 @@ export class Engine {
     return this.#claim(h0, h1, h2, durationMs, sequence, nowMs, true);
   }
 
-  /** How many slots `claimInTick` can give, counted up to `enough`. */
-  roomInTick(enough: number): number {
-    const free = this.table.capacity - this.table.size;
-    return free + this.#eviction.countEvictable(this.tick, enough - free);
+  /** Whether a key can get a slot without an eviction. */
+  get hasRoom(): boolean {
+    return this.table.hasRoom && (this.layers === null || this.layers.budget.hasRoom);
+  }
+
+  /**
+   * What `claimInTick` can give, counted until it is enough: so many slots, as long as the names of the keys before each take fewer bytes
+   * than this.
+   */
+  roomInTick(enough: Room): Room {
+    const { table, layers } = this;
+    const slots = table.capacity - table.size;
+    const bytes = layers === null ? Number.POSITIVE_INFINITY : layers.budget.bytesMax - layers.budget.bytes;
+    const missing = { slots: enough.slots - slots, bytes: enough.bytes - bytes };
+    const more = this.#eviction.evictable(this.tick, missing, (slot) => layers?.largeNameBytes(slot) ?? 0);
+    return { slots: slots + more.slots, bytes: bytes + more.bytes };
   }
 
   #claim(
@@ -217,17 +230,24 @@ export class Engine {
     isThorough: boolean,
   ): Slot {
     this.#sweep.sweepOnce(nowMs, SWEEP_PER_CLAIM);
-    if (!this.table.hasRoom) {
-      const victim = this.#eviction.victim(nowMs, this.tick, isThorough);
-      if (victim === NONE) return NONE;
-      this.tally.add(TALLY.evicted);
-      this.release(victim, false);
+    if (!this.table.hasRoom && !this.#evict(this.#eviction.victim(nowMs, this.tick, isThorough))) return NONE;
+    const budget = this.layers?.budget;
+    // Each claim adds one name, so on average as many bytes go as come.
+    while (budget?.hasRoom === false) {
+      if (!this.#evict(this.#eviction.victimAmong(budget.large, nowMs, this.tick, isThorough))) return NONE;
     }
     const slot = this.table.claim(h0, h1, h2, durationMs, sequence);
     this.table.touch(slot, this.tick);
     const strictUntilMs = this.strictDeadlines.take(h0, h1, h2, durationMs);
     if (strictUntilMs > 0) this.table.raiseStrictUntil(slot, strictUntilMs);
     return slot;
+  }
+
+  #evict(victim: Slot): boolean {
+    if (victim === NONE) return false;
+    this.tally.add(TALLY.evicted);
+    this.release(victim, false);
+    return true;
   }
 
   /** Forgets a key, but for a strict deadline. `isOver`: because its cells have expired. */

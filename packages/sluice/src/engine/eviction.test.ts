@@ -4,6 +4,7 @@ import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { Limiter } from "../limiter/limiter.ts";
 import { CellTable, NONE } from "./cell-table.ts";
 import { Eviction, type IsPinned, isExpired } from "./eviction.ts";
+import { SlotSet } from "./slot-set.ts";
 
 const SECOND = 1_000 as DurationMs;
 const HOUR = 3_600_000 as DurationMs;
@@ -246,10 +247,81 @@ describe("eviction", () => {
     const table = tableOf(Array.from({ length: 100 }, (_, i) => ({ lastUse: i < 30 ? TICK : 50 })));
     for (let slot = 30; slot < 40; slot++) table.release(slot as Slot);
     const eviction = new Eviction(table, 1, (slot) => slot >= 95);
-    expect(eviction.countEvictable(TICK, 1_000)).toBe(55);
-    expect([0, 1, 54, 55, 56].map((enough) => eviction.countEvictable(TICK, enough))).toEqual([0, 1, 54, 55, 55]);
-    expect(eviction.countEvictable(TICK + 1, 1_000), "in the next tick all but free and pinned").toBe(85);
-    expect(new Eviction(new CellTable(8), 1, pinsNothing).countEvictable(TICK, 8)).toBe(0);
+    const count = (enough: number, tick = TICK) => eviction.evictable(tick, { slots: enough, bytes: 0 }, () => 0).slots;
+    expect(count(1_000)).toBe(55);
+    expect([0, 1, 54, 55, 56].map((enough) => count(enough))).toEqual([0, 1, 54, 55, 55]);
+    expect(count(1_000, TICK + 1), "in the next tick all but free and pinned").toBe(85);
+    const empty = new Eviction(new CellTable(8), 1, pinsNothing);
+    expect(empty.evictable(TICK, { slots: 8, bytes: 8 }, () => 1)).toEqual({ slots: 0, bytes: 0 });
+  });
+
+  test("the bytes of what may go are counted too, until slots and bytes are both enough", () => {
+    const table = tableOf(Array.from({ length: 10 }, () => ({ lastUse: 50 })));
+    const eviction = new Eviction(table, 1, (slot) => slot === 0);
+    const bytesOf = (slot: Slot) => (slot % 2 === 1 ? 1_000 : 0);
+    const count = (slots: number, bytes: number) => eviction.evictable(TICK, { slots, bytes }, bytesOf);
+    expect(count(0, 0)).toEqual({ slots: 0, bytes: 0 });
+    expect(count(0, 2_500)).toEqual({ slots: 5, bytes: 3_000 });
+    expect(count(4, 1)).toEqual({ slots: 4, bytes: 2_000 });
+    expect(count(100, 0)).toEqual({ slots: 9, bytes: 5_000 });
+  });
+
+  describe("among large names", () => {
+    const setOf = (slots: readonly number[], capacity: number) => {
+      const set = new SlotSet(capacity);
+      for (const slot of slots) set.add(slot as Slot);
+      return set;
+    };
+
+    test("the emptiest that is not pinned goes, and no key with another name", () => {
+      const table = tableOf([{ own: 0 }, { own: 5 }, { own: 2 }, { own: 1 }]);
+      const large = setOf([1, 2, 3], 4);
+      expect(new Eviction(table, 1, pinsNothing).victimAmong(large, NOW_MS, TICK)).toBe(3);
+      expect(new Eviction(table, 1, (slot) => slot === 3).victimAmong(large, NOW_MS, TICK)).toBe(2);
+      expect(new Eviction(table, 1, () => true).victimAmong(large, NOW_MS, TICK)).toBe(NONE);
+      expect(new Eviction(table, 1, pinsNothing).victimAmong(setOf([], 4), NOW_MS, TICK)).toBe(NONE);
+    });
+
+    test("a brief search looks at 64 of many, the next one at the next 64; a thorough one at all, once per tick", () => {
+      let looks = 0;
+      const table = tableOf(Array.from({ length: 1_000 }, () => ({ lastUse: 50 })));
+      const large = setOf(
+        Array.from({ length: 500 }, (_, i) => 2 * i),
+        1_000,
+      );
+      const none = new Eviction(table, 1, () => {
+        looks++;
+        return true;
+      });
+      const looked = (isThorough: boolean, tick = TICK) => {
+        looks = 0;
+        expect(none.victimAmong(large, NOW_MS, tick, isThorough)).toBe(NONE);
+        return looks;
+      };
+      expect([looked(false), looked(true), looked(true), looked(true, TICK + 1)]).toEqual([64, 564, 64, 564]);
+      const only = new Eviction(table, 1, (slot) => slot !== 700);
+      expect(only.victimAmong(large, NOW_MS, TICK, true)).toBe(700);
+      const turns = Array.from({ length: 8 }, () => only.victimAmong(large, NOW_MS, TICK));
+      expect(
+        turns.filter((slot) => slot === 700),
+        "500 are looked at in 8 turns of 64",
+      ).not.toHaveLength(0);
+    });
+  });
+
+  test("a thorough search that found nothing is not repeated in the same tick", () => {
+    let looks = 0;
+    const table = tableOf(Array.from({ length: 1_000 }, () => ({ lastUse: 50 })));
+    const eviction = new Eviction(table, 1, () => {
+      looks++;
+      return true;
+    });
+    const looked = (tick: number) => {
+      looks = 0;
+      expect(eviction.victim(NOW_MS, tick, true)).toBe(NONE);
+      return looks;
+    };
+    expect([looked(TICK), looked(TICK), looked(TICK + 1)]).toEqual([1_064, 64, 1_064]);
   });
 
   test("a thorough search finds the only slot that may go, wherever it is; a brief one does not", () => {

@@ -8,11 +8,14 @@
  *
  * Only a sample is looked at: of 8 keys not used lately, none is one of the 99 % that an attacker made once in 10^16 times,
  * and the cost of a claim stays bounded. A table of up to 64 slots is looked at whole, and goes by use alone.
+ *
+ * When the names of keys take too many bytes, the same rules choose among the slots with large names (name-budget.ts).
  */
 import type { Slot } from "../core/brands.ts";
 import { type CellTable, NONE } from "./cell-table.ts";
 import { cellExpiryMs, sequenceAt, windowEndMs } from "./sequence.ts";
 import { share } from "./sliding-window.ts";
+import type { SlotSet } from "./slot-set.ts";
 
 /** How many slots that were not used lately are compared. */
 const SAMPLE = 8;
@@ -24,9 +27,18 @@ const REACH = 64;
 /** Whether a slot must stay, whatever its use: it holds counts that nobody else has. */
 export type IsPinned = (slot: Slot) => boolean;
 
+/** Room for new keys: slots, and bytes of names. */
+export interface Room {
+  readonly slots: number;
+  readonly bytes: number;
+}
+
 export class Eviction {
   readonly #table: CellTable;
   readonly #isPinned: IsPinned;
+  /** The tick at which a thorough look found nothing, in the table and among large names: until the next one, nothing changes that. */
+  #noneAt: number | null = null;
+  #noneLargeAt: number | null = null;
   /** State of a xorshift generator: not for secrets, but not to be guessed from outside either. Never 0. */
   #random: number;
 
@@ -45,17 +57,37 @@ export class Eviction {
     if (slots <= REACH) return this.#bestOf(slots, slots, 0, (i) => i, nowMs, tick);
     const recent = slots * RECENT;
     const found = this.#bestOf(SAMPLE, REACH, recent, () => this.#below(slots), nowMs, tick);
-    return found === NONE && isThorough ? this.#bestOf(1, slots, recent, (i) => i, nowMs, tick) : found;
+    if (found !== NONE || !isThorough || this.#noneAt === tick) return found;
+    const first = this.#bestOf(1, slots, recent, (i) => i, nowMs, tick);
+    if (first === NONE) this.#noneAt = tick;
+    return first;
   }
 
-  /** How many slots could be given up, counted up to `enough`. */
-  countEvictable(tick: number, enough: number): number {
+  /** The same among slots with large names. They are looked at in turn: those that were looked at go behind the others. */
+  victimAmong(large: SlotSet, nowMs: number, tick: number, isThorough = false): Slot {
+    const { size } = large;
+    const next = () => large.rotate();
+    if (size <= REACH) return this.#bestOf(size, size, 0, next, nowMs, tick);
+    const recent = size * RECENT;
+    const found = this.#bestOf(SAMPLE, REACH, recent, next, nowMs, tick);
+    if (found !== NONE || !isThorough || this.#noneLargeAt === tick) return found;
+    const first = this.#bestOf(1, size, recent, next, nowMs, tick);
+    if (first === NONE) this.#noneLargeAt = tick;
+    return first;
+  }
+
+  /** What could be given up: slots, and bytes of large names. Counted until both are enough. `bytesOf`: of a large name, otherwise 0. */
+  evictable(tick: number, enough: Room, bytesOf: (slot: Slot) => number): Room {
     const table = this.#table;
-    let count = 0;
-    for (let slot = 0 as Slot; slot < table.highWater && count < enough; slot = (slot + 1) as Slot) {
-      if (!table.isFree(slot) && table.lastUse(slot) !== tick && !this.#isPinned(slot)) count++;
+    let slots = 0;
+    let bytes = 0;
+    for (let at = 0; at < table.highWater && (slots < enough.slots || bytes < enough.bytes); at++) {
+      const slot = at as Slot;
+      if (table.isFree(slot) || table.lastUse(slot) === tick || this.#isPinned(slot)) continue;
+      slots++;
+      bytes += bytesOf(slot);
     }
-    return count;
+    return { slots, bytes };
   }
 
   /** The best of the first `compared` slots that were not used lately, and of all that are met until then. */

@@ -18,7 +18,10 @@ export type Verdict = "proceed" | "read" | "degraded";
 export interface Gate {
   /** Whether the verdict on a slot's own window is "proceed", as far as that can be said at one go. */
   isSettled(slot: Slot, sequence: Sequence): boolean;
+  /** `slot`: the key's, or NONE if memory does not suffice. */
   verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict;
+  /** Whether an allow that leaves `left` of its limit needs a read, however fresh memory is. */
+  mustAsk(left: number, limit: number): boolean;
   /** Whether what a request waited for is of the window it is decided in, and not too old. */
   suffices(waited: Waited, sequence: Sequence, nowMs: number, durationMs: DurationMs): boolean;
   /** Cost was added to the slot; `left` is what its limit still has room for. */

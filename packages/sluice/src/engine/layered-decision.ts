@@ -13,6 +13,7 @@ import type { Gate, Verdict, Waited } from "./gate.ts";
 import { encodeKey, type Key } from "./key.ts";
 import type { Asked, Decided, Layers } from "./layers.ts";
 import type { Ledger } from "./ledger.ts";
+import type { NameBudget } from "./name-budget.ts";
 import { windowEndMs } from "./sequence.ts";
 import { TALLY } from "./tally.ts";
 
@@ -58,10 +59,10 @@ export class LayeredDecision implements Layers {
   }
 
   // Stryker disable next-line BlockStatement: never ready takes the long way, which gives the same
-  isReady(slot: Slot, sequence: Sequence): boolean {
+  isReady(slot: Slot, sequence: Sequence, left: number, limit: number): boolean {
     const { gate } = this.#parts;
     // Stryker disable next-line ConditionalExpression: the same; true was killed
-    return this.#mayBePlain && (gate === null || gate.isSettled(slot, sequence));
+    return this.#mayBePlain && (gate === null || (gate.isSettled(slot, sequence) && !gate.mustAsk(left, limit)));
   }
 
   decide(asked: Asked, waited: Waited | null): Decision | null {
@@ -110,10 +111,13 @@ export class LayeredDecision implements Layers {
    * request arrived, or after the last denial known then (origin/regional-layer.ts sees to that). Asking for a younger read would let
    * one client whose requests do not fit keep a key from everybody else.
    */
-  #judgeRegion({ slot, sequence, nowMs, key }: Asked, waited: Waited | null): Verdict {
+  #judgeRegion({ slot, sequence, nowMs, key, limit, effective }: Asked, waited: Waited | null): Verdict {
     const { gate } = this.#parts;
     if (gate === null) return "proceed";
     if (waited?.isOk === false) return "degraded";
+    if (waited === null && gate.mustAsk(limit - effective, limit)) {
+      return gate.verdict(NONE, sequence, nowMs, key.durationMs);
+    }
     // Try the fast check here too: with a trace attached, the engine never takes its fast path.
     const isSettled = slot !== NONE && gate.isSettled(slot, sequence);
     if (waited === null) return isSettled ? "proceed" : gate.verdict(slot, sequence, nowMs, key.durationMs);
@@ -171,6 +175,15 @@ export class LayeredDecision implements Layers {
 
   isPinned(slot: Slot): boolean {
     return this.#parts.ledger.isPinned(slot);
+  }
+
+  get budget(): NameBudget {
+    return this.#parts.ledger.budget;
+  }
+
+  largeNameBytes(slot: Slot): number {
+    const { ledger } = this.#parts;
+    return ledger.budget.large.has(slot) ? (ledger.name(slot)?.bytes ?? 0) : 0;
   }
 
   /** A full window makes its key strict, and may be passed on to the other regions; a history hears everything. */

@@ -9,6 +9,7 @@ import type { Decision } from "./decision.ts";
 import type { Basis } from "./decision-event.ts";
 import type { HashedKey, Verdict, Waited } from "./gate.ts";
 import type { Key } from "./key.ts";
+import type { NameBudget } from "./name-budget.ts";
 
 /** A request with what the engine found for it. */
 export interface Asked extends HashedKey {
@@ -34,9 +35,9 @@ export interface Decided {
 export interface Layers {
   /**
    * Whether a request that fits may be decided at once, because nobody has a say in it. False where that takes a closer look,
-   * which `decide` has.
+   * which `decide` has. `left` is what the request would leave of its limit.
    */
-  isReady(slot: Slot, sequence: Sequence): boolean;
+  isReady(slot: Slot, sequence: Sequence, left: number, limit: number): boolean;
   /** Decides what the engine has looked up. Null, only if nothing was waited for: the origin must be read first. */
   decide(asked: Asked, waited: Waited | null): Decision | null;
   /** Whether a request that fits may be decided now. Never "read" for one that has waited. */
@@ -56,6 +57,9 @@ export interface Layers {
   /** A slot is about to be released. `isOver`: because its cells have expired. */
   released(slot: Slot, isOver: boolean): void;
   isPinned(slot: Slot): boolean;
+  readonly budget: NameBudget;
+  /** What evicting the slot for its name gives back: 0 if the name is not large. */
+  largeNameBytes(slot: Slot): number;
   /** What a decision on these findings rests on, if a history is kept: asked before anything is claimed for it. */
   basis(asked: Asked): Basis | null;
   /** A decision was made; what it counts has not been added yet. */

@@ -5,17 +5,18 @@ import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { CellTable } from "./cell-table.ts";
 import { encodeKey } from "./key.ts";
 import { Ledger } from "./ledger.ts";
+import { nameBytes } from "./name-budget.ts";
 
 const MINUTE_MS = 60_000;
 
 describe("ledger", () => {
-  test("a key with a slot has its name, the text that processes share, and a writer id", () => {
+  test("a key with a slot has its name, what it takes of the budget, and a writer id", () => {
     const world = new LayeredEngine();
     world.accept();
     const { ledger } = world;
     expect(ledger.name(world.slot())).toEqual({
       key: world.key(),
-      text: encodeKey(world.key()),
+      bytes: nameBytes(world.key()),
       writer: ledger.incarnation,
       reported: null,
     });
@@ -104,7 +105,7 @@ describe("ledger", () => {
       const slot = world.find(identifier);
       if (slot < 0) continue;
       const name = world.ledger.name(slot)!;
-      const id = `${name.text} ${name.writer}`;
+      const id = `${encodeKey(name.key)} ${name.writer}`;
       // A writer id met again for a key must be the same claim: the very same name.
       expect(seen.get(id) ?? name).toBe(name);
       seen.set(id, name);

@@ -1,8 +1,8 @@
 /**
  * The ledger: what the layers above need to know about slots, kept only where there are such layers.
  *
- * For every key with a slot it keeps the name (a layer must be able to say which cell it speaks of, also of a cell that
- * nobody has asked about for a while), the writer id under which its cost is counted, and two marks: unreplayed and
+ * For every key with a slot it keeps the name (a layer must be able to say which cell it speaks of, even of a cell that
+ * nobody has asked about for a while; name-budget.ts bounds what all names take), the writer id under which its cost is counted, and two marks: unreplayed and
  * unpublished. A slot that is unreplayed is pinned: its counts exist nowhere else.
  *
  * Invariant: a writer id never counts a cell twice from zero. A key that was evicted and is seen again has a fresh slot, and
@@ -14,14 +14,19 @@ import { detach } from "../core/part.ts";
 import { AcceptedLimits } from "./accepted-limits.ts";
 import type { CellTable } from "./cell-table.ts";
 import { encodeKey, type Key } from "./key.ts";
+import { NameBudget, nameBytes, textBytes } from "./name-budget.ts";
 import { cellExpiryMs } from "./sequence.ts";
+import { SharedTexts } from "./shared-texts.ts";
 import { SlotSet } from "./slot-set.ts";
 
-/** A slot's key, from its claim to its release: another claim of the same slot has another name object. */
+/**
+ * A slot's key, from its claim to its release: another claim of the same slot has another name object. The text that processes share
+ * (`encodeKey`) is not kept: it is made when it is sent.
+ */
 export interface SlotName {
   readonly key: Key;
-  /** The encoded key: the name that processes share. */
-  readonly text: string;
+  /** What the name takes of the budget. */
+  readonly bytes: number;
   /** The component that this slot's cost is counted under. */
   readonly writer: string;
   /**
@@ -57,6 +62,9 @@ export interface Orphan {
 
 /** Orphans beyond this are given up, oldest first: a clock that is set back again and again must not fill the memory. */
 const ORPHANS_MAX = 100_000;
+const ORPHANS_MAX_BYTES = 32 * 2 ** 20;
+/** An orphan beside the text of its key. */
+const ORPHAN_BYTES = 150;
 
 const UNREPLAYED = 1;
 const UNPUBLISHED = 2;
@@ -72,6 +80,7 @@ export class Ledger {
   readonly unreplayed: SlotSet;
   /** Slots that the next publish examines: their count, limit or row has changed since the last one, or the store did not take the row. */
   readonly unpublished: SlotSet;
+  readonly budget: NameBudget;
   /** Totals of slots that are gone though the origin had not confirmed them: after a clock that was followed back. */
   readonly orphans: Orphan[] = [];
   readonly #table: CellTable;
@@ -88,6 +97,8 @@ export class Ledger {
   /** The marks of a slot whose cost nobody has been told of yet: one more changes nothing. */
   readonly #marksAll: number;
   readonly #names: (SlotName | undefined)[] = [];
+  readonly #texts = new SharedTexts();
+  #orphanBytes = 0;
   #generation = 0;
   #hasEvicted = false;
   #writer: string;
@@ -101,6 +112,7 @@ export class Ledger {
     this.#limits = layers.publishes ? new AcceptedLimits(table.capacity) : null;
     this.unreplayed = new SlotSet(layers.replays ? table.capacity : 0);
     this.unpublished = new SlotSet(layers.publishes ? table.capacity : 0);
+    this.budget = new NameBudget(table.capacity);
     this.#marksAll = (layers.replays ? UNREPLAYED : 0) | (layers.publishes ? UNPUBLISHED : 0);
     const word = () => random.uint32().toString(16).padStart(8, "0");
     this.incarnation = word() + word();
@@ -128,12 +140,14 @@ export class Ledger {
     }
     const { workspace, namespace, identifier, durationMs } = key;
     const kept = {
-      workspace: detach(workspace),
-      namespace: detach(namespace),
+      workspace: this.#texts.share(workspace),
+      namespace: this.#texts.share(namespace),
       identifier: detach(identifier),
       durationMs,
     };
-    this.#names[slot] = { key: kept, text: detach(encodeKey(kept)), writer: this.#writer, reported: null };
+    const bytes = nameBytes(kept);
+    this.#names[slot] = { key: kept, bytes, writer: this.#writer, reported: null };
+    this.budget.add(slot, bytes);
   }
 
   /** The slot is about to be released. `isOver`: because its cells have expired and matter no more. */
@@ -147,6 +161,8 @@ export class Ledger {
     this.#marks[slot] = 0;
     this.#confirmed[slot] = 0;
     this.#limits?.forget(slot);
+    const name = this.#names[slot];
+    if (name !== undefined) this.budget.remove(slot, name.bytes);
     this.#names[slot] = undefined;
   }
 
@@ -238,20 +254,42 @@ export class Ledger {
   /** Forgets orphans whose cells have expired. */
   dropOrphans(wallMs: number): void {
     let live = 0;
-    for (const orphan of this.orphans) if (orphan.expiresAtMs > wallMs) this.orphans[live++] = orphan;
+    for (const orphan of this.orphans) {
+      if (orphan.expiresAtMs > wallMs) this.orphans[live++] = orphan;
+      else this.#orphanBytes -= orphanBytes(orphan);
+    }
     this.orphans.length = live;
+  }
+
+  /** The origin has this total. */
+  settleOrphan(orphan: Orphan): void {
+    const at = this.orphans.indexOf(orphan);
+    if (at === -1) return;
+    this.orphans.splice(at, 1);
+    this.#orphanBytes -= orphanBytes(orphan);
   }
 
   #orphan(slot: Slot, sequence: Sequence): void {
     const name = this.#names[slot];
     if (name === undefined) return;
+    const key = encodeKey(name.key);
     for (const at of [sequence, (sequence - 1) as Sequence]) {
       const total = this.#table.own(slot, at);
       const unconfirmed = total - this.#table.replayed(slot, at);
       if (unconfirmed <= 0) continue;
       const expiresAtMs = cellExpiryMs(at, name.key.durationMs);
-      this.orphans.push({ key: name.text, sequence: at, writer: name.writer, total, unconfirmed, expiresAtMs });
+      const orphan = { key, sequence: at, writer: name.writer, total, unconfirmed, expiresAtMs };
+      this.orphans.push(orphan);
+      this.#orphanBytes += orphanBytes(orphan);
     }
-    this.orphans.splice(0, this.orphans.length - ORPHANS_MAX);
+    let dropped = 0;
+    while (this.orphans.length - dropped > ORPHANS_MAX || this.#orphanBytes > ORPHANS_MAX_BYTES) {
+      this.#orphanBytes -= orphanBytes(this.orphans[dropped++]!);
+    }
+    this.orphans.splice(0, dropped);
   }
+}
+
+function orphanBytes({ key }: Orphan): number {
+  return ORPHAN_BYTES + textBytes(key);
 }

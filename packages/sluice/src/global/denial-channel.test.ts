@@ -7,15 +7,18 @@ import type { Trace, TraceEvent } from "../core/trace.ts";
 import { encodeKey } from "../engine/key.ts";
 import type { DenialRow } from "./counters.ts";
 import { DenialChannel } from "./denial-channel.ts";
+import { RowBudget } from "./row-budget.ts";
 
 const MINUTE_MS = 60_000 as DurationMs;
 
-function setUp(cellsMax = 300, trace: Trace | null = null) {
+const CAPS = { namespaceRowsMax: 100_000, workspaceRowsMax: 100_000 };
+
+function setUp(cellsMax = 300, trace: Trace | null = null, budget = new RowBudget(CAPS)) {
   const world = new LayeredEngine(cellsMax);
   const { time, ledger, engine } = world;
   const counters = new TroubledCounters(time);
   const { clock, timers } = time;
-  const options = { region: "eu", clock, timers, trace };
+  const options = { region: "eu", clock, timers, trace, budget };
   const channel = new DenialChannel(engine, ledger, counters, options);
   /** The key has used all of its limit of 10, and is denied. */
   const deny = (identifier: string, limit = 10) => {
@@ -31,6 +34,41 @@ function setUp(cellsMax = 300, trace: Trace | null = null) {
   });
   return { world, time, counters, channel, deny, written, row };
 }
+
+describe("the denial channel and the row budget", () => {
+  const budgetOf = (namespaceRowsMax: number) => new RowBudget({ namespaceRowsMax, workspaceRowsMax: 1_000 });
+
+  test("new rows stop at the maximum, and a higher limit does not get around it", async () => {
+    const budget = budgetOf(2);
+    const { channel, deny, counters } = setUp(300, null, budget);
+    for (const name of ["a", "b", "c", "d"]) deny(name, 10);
+    for (const name of ["a", "b", "c", "d"]) deny(name, 12);
+    await channel.writeOnce();
+    expect(counters.denialRowsOf("eu").map(({ key, limit }) => `${key.identifier}${limit}`)).toEqual(["a12", "b12"]);
+    expect([budget.rows, budget.refused, channel.dropped]).toEqual([2, 4, 0]);
+  });
+
+  test("rows of the region that a full pass reads count, of another region they do not", async () => {
+    const budget = budgetOf(3);
+    const { channel, deny, counters, row } = setUp(300, null, budget);
+    await counters.store.denials.write("eu", [row("x", 10), row("y", 10)]);
+    await counters.store.denials.write("us", [row("z", 10)]);
+    await channel.importOnce();
+    expect(budget.rows).toBe(2);
+    for (const name of ["a", "b"]) deny(name);
+    await channel.writeOnce();
+    expect([channel.emitted, budget.refused]).toEqual([1, 1]);
+  });
+
+  test("a write that fails takes no room", async () => {
+    const budget = budgetOf(2);
+    const { channel, deny, counters } = setUp(300, null, budget);
+    counters.trouble("failing");
+    for (const name of ["a", "b"]) deny(name);
+    await channel.writeOnce();
+    expect([channel.dropped, budget.rows]).toEqual([2, 0]);
+  });
+});
 
 describe("denial channel", () => {
   test("tells when a batch is full, once, and writes in batches of a hundred", async () => {
@@ -158,6 +196,18 @@ describe("denial channel", () => {
     expect([channel.inflated, written()]).toEqual([1, [1]]);
   });
 
+  test("rows with long names wait up to 8 MiB, and are written and given back", async () => {
+    const { world, channel, deny } = setUp(40_000);
+    const longest = (i: number) => "\u{1F600}".repeat(506) + String(i).padStart(6, "0");
+    for (let i = 0; i < 5_000; i++) deny(longest(i));
+    const { bytes } = world.ledger.name(world.slot(longest(0)))!;
+    const room = Math.ceil((8 * 2 ** 20) / bytes);
+    expect([channel.waiting, channel.dropped]).toEqual([room, 5_000 - room]);
+    await channel.writeOnce();
+    deny("a");
+    expect([channel.waiting, channel.emitted]).toEqual([1, room]);
+  });
+
   test("ten thousand rows wait for a slow store, and those beyond are dropped and counted", async () => {
     const { world, channel, deny } = setUp(10_002);
     for (let i = 0; i < 10_002; i++) deny(`k${i}`);
@@ -275,7 +325,8 @@ describe("denial channel", () => {
     const world = new LayeredEngine(2_000);
     const turns = new StepwiseTurns(world.time);
     const counters = new TroubledCounters(world.time);
-    const options = { region: "eu", clock: world.time.clock, timers: turns.timers, trace: null };
+    const budget = new RowBudget(CAPS);
+    const options = { region: "eu", clock: world.time.clock, timers: turns.timers, trace: null, budget };
     const channel = new DenialChannel(world.engine, world.ledger, counters, options);
     const { sequence } = world;
     const rows = Array.from({ length: 1_200 }, (_, i) => {

@@ -10,7 +10,8 @@
  *
  * One key may be requested with several limits. A denial under a higher limit than any that was reported is written too, and the
  * store keeps the highest. A client who names ever higher limits gets a bounded number of rows: WRITES_FREE, then one in each
- * sixteenth of the window.
+ * sixteenth of the window. A cell that this region has not reported yet needs room in the row budget (row-budget.ts): without it, its row is
+ * not written, and the denial stands in this region alone.
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { Breaker } from "../core/breaker.ts";
@@ -27,11 +28,13 @@ import { cellExpiryMs, sequenceAt } from "../engine/sequence.ts";
 import type { Counters, DenialPage, DenialRow, DeniedCell } from "./counters.ts";
 import { slotFor } from "./import.ts";
 import { PageFollower } from "./page-follower.ts";
+import type { RowBudget } from "./row-budget.ts";
 
 /** Rows of one write; so many pending are written at once, fewer within a second. */
 const ROWS_MAX = 100;
-/** More than this are not kept for a store that is slow: dropped, and counted. */
+/** More than this, or more bytes of names, are not kept for a store that is slow: dropped, and counted. */
 const PENDING_MAX = 10_000;
+const PENDING_MAX_BYTES = 8 * 2 ** 20;
 const USED_MIN = 0.5;
 /** Spec 000: writing (1 s) and reading (10 s) take longer than shorter windows. Independent of `globalDurationMin`, which is about counts. */
 const DURATION_MIN_MS = 60_000;
@@ -52,10 +55,15 @@ export interface DenialOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly trace: Trace | null;
+  readonly budget: RowBudget;
 }
 
-interface PendingRow extends DenialRow {
-  limit: number;
+interface PendingRow {
+  readonly row: DenialRow & { limit: number };
+  readonly reported: Reported;
+  readonly bytes: number;
+  /** Whether the region has no row of the cell, as far as is known here: it took room. */
+  readonly isNew: boolean;
 }
 
 export class DenialChannel {
@@ -71,7 +79,8 @@ export class DenialChannel {
   readonly #counters: Counters;
   readonly #options: DenialOptions;
   readonly #follower: PageFollower;
-  readonly #pending: { readonly row: PendingRow; readonly reported: Reported }[] = [];
+  readonly #pending: PendingRow[] = [];
+  #pendingBytes = 0;
   #early: DeniedCell[] = [];
   /** Rows written. */
   emitted = 0;
@@ -146,15 +155,21 @@ export class DenialChannel {
     // Not remembered: the same denial is written once its time has come.
     if (reported.writes >= WRITES_FREE && nowMs < reported.nextMs) return;
     reported.limit = limit;
+    const { budget } = this.#options;
+    const isNew = reported.writes === 0;
+    if (isNew && !budget.take(name.key)) return;
     reported.writes++;
     reported.nextMs = nowMs + durationMs / WRITES_PARTS;
-    if (this.#pending.length >= PENDING_MAX) {
+    if (this.#pending.length >= PENDING_MAX || this.#pendingBytes >= PENDING_MAX_BYTES) {
       this.dropped++;
+      if (isNew) budget.giveBack(name.key);
       return;
     }
     const row = { key: name.key, sequence, limit, expiresAtMs: cellExpiryMs(sequence, durationMs) };
     reported.pending = row;
-    this.#pending.push({ row, reported });
+    const { bytes } = name;
+    this.#pending.push({ row, reported, bytes, isNew });
+    this.#pendingBytes += bytes;
     if (this.#pending.length === ROWS_MAX) this.onFull();
   }
 
@@ -163,19 +178,23 @@ export class DenialChannel {
     const { clock } = this.#options;
     const { dropped } = this;
     while (this.#pending.length > 0) {
-      const rows = this.#pending.splice(0, ROWS_MAX).map(({ row, reported }) => {
+      const batch = this.#pending.splice(0, ROWS_MAX);
+      for (const { reported, bytes } of batch) {
         reported.pending = null;
-        return row;
-      });
-      await this.#write(rows);
+        this.#pendingBytes -= bytes;
+      }
+      await this.#write(batch);
     }
     if (this.dropped === dropped) this.#upToDateMs = clock.monoMs();
   }
 
-  async #write(rows: readonly DenialRow[]): Promise<void> {
-    const { clock, region, timers } = this.#options;
+  async #write(batch: readonly PendingRow[]): Promise<void> {
+    const { clock, region, timers, budget } = this.#options;
+    const rows = batch.map(({ row }) => row);
+    const taken = batch.flatMap(({ row, isNew }) => (isNew ? [row] : []));
     if (!this.breaker.admit(clock.monoMs())) {
       this.dropped += rows.length;
+      for (const { key } of taken) budget.giveBack(key);
       return;
     }
     const write = () => this.#counters.denials.write(region, rows);
@@ -184,11 +203,13 @@ export class DenialChannel {
       this.breaker.succeeded(clock.monoMs());
       this.#writtenMs = clock.monoMs();
       this.emitted += rows.length;
+      for (const { key } of taken) budget.written(key);
       for (const row of rows) this.#tell("denial", row);
     } else {
       this.breaker.failed(clock.monoMs());
       this.writesFailed++;
       this.dropped += rows.length;
+      for (const { key } of taken) budget.giveBack(key);
     }
   }
 
@@ -207,8 +228,13 @@ export class DenialChannel {
 
   async #read(cursor: string | null): Promise<DenialPage> {
     const { denials } = this.#counters;
-    const { region, timers } = this.#options;
+    const { region, timers, budget } = this.#options;
+    // A store without `read` answers everything, whatever the cursor.
+    const asked = denials.read === undefined ? null : cursor;
+    if (asked === null) budget.passBegins();
     const page = denials.read === undefined ? await this.#readActive() : await denials.read(region, cursor);
+    const cells = page.cells.map(({ key, ownLimit }) => ({ key, own: ownLimit === null ? 0 : 1 }));
+    budget.passed(asked, { ...page, cells });
     await inTurns(page.cells, timers, (cell) => this.#mergeLegal(cell));
     return page;
   }

@@ -12,7 +12,7 @@ import type { ImportedCell } from "./counters.ts";
 
 /** No two clocks of a working cluster differ by this much. */
 const AHEAD_MAX_MS = 60_000;
-/** At most 6 kB each with the longest keys: 6 MB. */
+/** At most 13 kB each with the longest keys, in parts and encoded: 13 MB. */
 const CELLS_MAX = 1_000;
 
 export class FutureCells {

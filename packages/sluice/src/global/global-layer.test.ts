@@ -25,6 +25,8 @@ function setUp(
     durationMinMs: 60_000,
     floor: fields.floor ?? null,
     errorBudget: 0.02,
+    namespaceRowsMax: 1_000,
+    workspaceRowsMax: 1_000,
   };
   const originIds = fields.originIds ?? [];
   const originId = async () => originIds.shift() ?? null;
@@ -299,6 +301,8 @@ describe("global layer", () => {
       originId: async () => null,
       wasOriginEmpty: () => false,
       trace: null,
+      namespaceRowsMax: 10,
+      workspaceRowsMax: 10,
     };
     const random = new SeededRandom(5);
     const other = new GlobalLayer(world.engine, world.ledger, counters, { ...rest, ...given, clock, timers, random });

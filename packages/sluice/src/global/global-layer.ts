@@ -23,11 +23,12 @@ import { DenialChannel } from "./denial-channel.ts";
 import { type Floor, NO_FLOOR, publishFloor } from "./floor.ts";
 import { Import } from "./import.ts";
 import { Publish } from "./publish.ts";
+import { RowBudget, type RowCaps } from "./row-budget.ts";
 
 /** How regions tell each other: by counts (the default), by denials alone, or both. */
 export type GlobalMode = "counters" | "denials" | "both";
 
-export interface GlobalOptions {
+export interface GlobalOptions extends RowCaps {
   readonly region: string;
   readonly mode: GlobalMode;
   readonly publishMs: number;
@@ -75,6 +76,8 @@ export class GlobalLayer {
   readonly publish: Publish;
   readonly import: Import;
   readonly denials: DenialChannel;
+  /** Rows of this region in the store, by workspace and namespace: of counts, and of denials. */
+  readonly budgets: { readonly counts: RowBudget; readonly denials: RowBudget };
   readonly #counters: Counters;
   readonly #bounded: BoundedCounters;
   readonly #options: GlobalOptions;
@@ -109,9 +112,11 @@ export class GlobalLayer {
     const bounded = new BoundedCounters(counters, options.timers);
     this.#bounded = bounded;
     const registered = counters.register === undefined ? bounded : this.#registeredFirst(bounded);
-    this.publish = new Publish(engine.table, ledger, registered, options);
-    this.import = new Import(engine, ledger, bounded, options);
-    this.denials = new DenialChannel(engine, ledger, registered, options);
+    const counts = new RowBudget(options);
+    this.budgets = { counts, denials: new RowBudget(options) };
+    this.publish = new Publish(engine.table, ledger, registered, { ...options, budget: counts });
+    this.import = new Import(engine, ledger, bounded, { ...options, budget: counts });
+    this.denials = new DenialChannel(engine, ledger, registered, { ...options, budget: this.budgets.denials });
     const { mode, publishMs, importMs, clock } = options;
     const add = (everyMs: number, run: () => Promise<void>, isAfterJoin = false): Round => {
       const round = { run, everyMs, isAfterJoin, handle: undefined, isUnderWay: false };

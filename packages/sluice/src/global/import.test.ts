@@ -8,10 +8,14 @@ import { NONE } from "../engine/cell-table.ts";
 import { encodeKey } from "../engine/key.ts";
 import type { ImportPage } from "./counters.ts";
 import { Import } from "./import.ts";
+import { RowBudget } from "./row-budget.ts";
 
 const MINUTE_MS = 60_000;
 
-const optionsOf = ({ clock, timers }: ManualTime) => ({ region: "eu", importMs: 1_000, clock, timers, trace: null });
+const optionsOf = ({ clock, timers }: ManualTime) => {
+  const budget = new RowBudget({ namespaceRowsMax: 10, workspaceRowsMax: 10 });
+  return { region: "eu", importMs: 1_000, clock, timers, trace: null, budget };
+};
 
 function setUp(cellsMax = 8) {
   const world = new LayeredEngine(cellsMax);

@@ -24,6 +24,7 @@ import { sequenceAt } from "../engine/sequence.ts";
 import type { Counters, ImportedCell, ImportPage } from "./counters.ts";
 import { FutureCells } from "./future-cells.ts";
 import { OverAdmissions } from "./over-admission.ts";
+import type { RowBudget } from "./row-budget.ts";
 
 /** Every how many imports everything is read: with the jitter, a publish and time for both, a lost table is full again in 10 s. */
 const FULL_EVERY = 8;
@@ -37,6 +38,8 @@ export interface ImportOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly trace: Trace | null;
+  /** Learns from full passes how many rows of this region there are. */
+  readonly budget: RowBudget;
 }
 
 export class Import {
@@ -119,6 +122,7 @@ export class Import {
     this.#future.passBegins();
     this.#ledger.forgetConfirmed();
     this.ownRows = 0;
+    this.#options.budget.passBegins();
     const page = await this.#read(null);
     // What changed before a pass of several pages began is still to be followed, if anything was.
     if (page.rest === undefined || this.#cursor === null) this.#cursor = page.cursor;
@@ -141,6 +145,7 @@ export class Import {
     const page = await this.#counters.read(this.#options.region, cursor);
     if (page.isAll === true) this.#ledger.forgetConfirmed();
     this.regionsLive = Math.max(1, Number.isSafeInteger(page.regionsLive) ? page.regionsLive : 1);
+    this.#options.budget.passed(cursor, page);
     await inTurns(page.cells, this.#options.timers, (cell) => this.#mergeLegal(cell));
     return page;
   }
@@ -218,7 +223,7 @@ export function slotFor(engine: Engine, ledger: Ledger, key: Key, sequence: Sequ
   let slot = table.find(h0, h1, h2, key.durationMs);
   if (slot === NONE) {
     // Nothing is evicted for a key that nobody has asked about here.
-    if (!table.hasRoom) return NONE;
+    if (!engine.hasRoom) return NONE;
     slot = engine.claim(h0, h1, h2, key.durationMs, current, nowMs);
     ledger.claimed(slot, key);
   } else {

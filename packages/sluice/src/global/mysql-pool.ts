@@ -67,6 +67,7 @@ const KINDS: ReadonlyMap<string, SqlFailureKind> = new Map(
     4025: "refused", // MariaDB: CHECK
     1969: "timeout", // MariaDB: max_statement_time
     3024: "timeout", // MySQL: max_execution_time
+    1153: "packet", // larger than max_allowed_packet
     1317: "connection", // killed
   } as const),
 );

@@ -4,6 +4,7 @@ import { TroubledCounters } from "../../../../test/troubled-stores.ts";
 import type { Sequence, Slot } from "../core/brands.ts";
 import { Import } from "./import.ts";
 import { OverAdmissions } from "./over-admission.ts";
+import { RowBudget } from "./row-budget.ts";
 
 const MINUTE_MS = 60_000;
 const LIMIT = 100;
@@ -13,7 +14,8 @@ function setUp() {
   const world = new LayeredEngine(8);
   const { time, ledger, engine } = world;
   const counters = new TroubledCounters(time);
-  const options = { region: "eu", importMs: 1_000, clock: time.clock, timers: time.timers, trace: null };
+  const budget = new RowBudget({ namespaceRowsMax: 10, workspaceRowsMax: 10 });
+  const options = { region: "eu", importMs: 1_000, clock: time.clock, timers: time.timers, trace: null, budget };
   const imports = new Import(engine, ledger, counters, options);
   const { sequence } = world;
   const put = (region: string, count: number, identifier = "a") =>

@@ -6,20 +6,25 @@ import type { TraceEvent } from "../core/trace.ts";
 import { encodeKey } from "../engine/key.ts";
 import { publishFloor } from "./floor.ts";
 import { Publish } from "./publish.ts";
+import { RowBudget } from "./row-budget.ts";
 
 const MINUTE_MS = 60_000;
 
 /** A floor for two regions, unless there are others. */
 const floor = (part: number, regionsLive = 2) => ({ part, regionsLive });
 
-function setUp(cellsMax = 16) {
+const CAPS = { namespaceRowsMax: 100_000, workspaceRowsMax: 100_000 };
+
+function setUp(cellsMax = 16, caps = CAPS) {
   const world = new LayeredEngine(cellsMax);
   const { time, ledger, engine } = world;
   const counters = new TroubledCounters(time);
-  const options = { region: "eu", durationMinMs: MINUTE_MS, clock: time.clock, timers: time.timers, trace: null };
+  const budget = new RowBudget(caps);
+  const { clock, timers } = time;
+  const options = { region: "eu", durationMinMs: MINUTE_MS, clock, timers, trace: null, budget };
   const publish = new Publish(engine.table, ledger, counters, options);
   const sent = () => counters.rowsOf("eu").map(({ key, count }) => `${key.identifier}${count}`);
-  return { world, time, table: engine.table, ledger, counters, options, publish, sent };
+  return { world, time, table: engine.table, ledger, counters, options, publish, sent, budget };
 }
 
 describe("publish", () => {
@@ -307,5 +312,65 @@ describe("publish", () => {
     const { wallMs, monoMs } = time;
     const key = encodeKey(world.key());
     expect(events).toEqual([{ kind: "publish", key, sequence: world.sequence, count: 3, wallMs, monoMs }]);
+  });
+});
+
+describe("publish and the row budget", () => {
+  const caps = { namespaceRowsMax: 2, workspaceRowsMax: 1_000 };
+
+  test("new rows stop at the maximum, rows that the store has go on rising", async () => {
+    const { world, ledger, publish, sent, budget } = setUp(16, caps);
+    for (const name of ["a", "b", "c"]) world.accept(name, 10);
+    await publish.publishOnce(floor(0));
+    expect([sent(), ledger.unpublished.size, budget.refused]).toEqual([["a10", "b10"], 0, 1]);
+    for (const name of ["a", "b", "c"]) world.accept(name, 1);
+    await publish.publishOnce(floor(0));
+    expect([sent(), ledger.unpublished.size, budget.refused]).toEqual([["a10", "b10", "a11", "b11"], 0, 2]);
+  });
+
+  test("where room is scarce, keys nearest to their limit go first, and keys of other regions before all", async () => {
+    const { world, table, publish, sent, budget } = setUp(16, { ...caps, namespaceRowsMax: 4 });
+    const { key } = { key: world.key("x") };
+    for (let i = 0; i < 2; i++) budget.take(key);
+    world.accept("low", 10);
+    world.accept("middle", 50);
+    world.accept("used", 1);
+    world.accept("high", 90);
+    table.raiseForeign(world.slot("used"), world.sequence, 1);
+    await publish.publishOnce(floor(0));
+    expect(sent()).toEqual(["used1", "high90"]);
+  });
+
+  test("a refused key is published once rows have expired, without a new request", async () => {
+    const { world, publish, sent, budget } = setUp(16, caps);
+    for (const name of ["a", "b", "c"]) world.accept(name, 10);
+    await publish.publishOnce(floor(0));
+    budget.passBegins();
+    budget.passed(null, { cells: [{ key: world.key("a"), own: 10 }] });
+    await publish.publishOnce(floor(0));
+    expect(sent()).toEqual(["a10", "b10", "c10"]);
+  });
+
+  test("a publish that fails takes no room", async () => {
+    const { world, counters, publish, sent, budget } = setUp(16, caps);
+    world.accept("a", 10);
+    counters.trouble("failing");
+    for (let i = 0; i < 3; i++) await expect(publish.publishOnce(floor(0))).rejects.toThrow("refused");
+    counters.heal();
+    await publish.publishOnce(floor(0));
+    expect([sent().at(-1), budget.rows]).toEqual(["a10", 1]);
+  });
+
+  test("a row that the store lost needs room again", async () => {
+    const { world, ledger, table, publish, budget } = setUp(16, caps);
+    world.accept("a", 10);
+    await publish.publishOnce(floor(0));
+    ledger.forgetConfirmed();
+    ledger.markUnseen(world.slot());
+    budget.passBegins();
+    budget.passed(null, { cells: [] });
+    expect(budget.rows).toBe(0);
+    await publish.publishOnce(floor(0));
+    expect([budget.rows, table.published(world.slot(), world.sequence)]).toEqual([1, 10]);
   });
 });

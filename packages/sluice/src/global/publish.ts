@@ -9,6 +9,10 @@
  * A round examines the keys that are due (`ledger.unpublished`). A key that stays below the floor is not due any more until its
  * count or its lowest limit changes, it is used elsewhere, or the store lost its row; each of these marks it again. A new floor
  * makes every key with an unpublished count due once. So idle keys cost nothing.
+ *
+ * A cell that is new to the store needs room in the row budget (row-budget.ts). Where room is scarce, new cells wait for the end of the
+ * round, and those nearest to their limit are taken first. A refused key is not due any more either, until one of the above happens or
+ * room was freed.
  */
 
 import type { Sequence, Slot } from "../core/brands.ts";
@@ -16,16 +20,24 @@ import type { Clock, Timers } from "../core/clock.ts";
 import type { Trace } from "../core/trace.ts";
 import { nextTurn } from "../core/turns.ts";
 import { type CellTable, NONE } from "../engine/cell-table.ts";
+import { encodeKey } from "../engine/key.ts";
 import type { Ledger, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs } from "../engine/sequence.ts";
+import { USE_LEVELS, useLevel } from "../engine/use-level.ts";
 import type { CounterRow, Counters } from "./counters.ts";
 import { type Floor, hiddenMax } from "./floor.ts";
+import type { RowBudget } from "./row-budget.ts";
 
 interface Entry {
   readonly slot: Slot;
   readonly name: SlotName;
   readonly row: CounterRow;
+  /** Whether the store has no row of the cell, as far as is known here: it needs room. */
+  readonly isNew: boolean;
 }
+
+/** Slots with new cells that wait for the end of a round, by how near they are to their limit. */
+type Waiting = readonly Slot[][];
 
 /** Rows of one call: one statement of SQL. What is left goes out in the next call of the same round. */
 const ROWS_MAX = 512;
@@ -42,6 +54,7 @@ export interface PublishOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly trace: Trace | null;
+  readonly budget: RowBudget;
 }
 
 export class Publish {
@@ -86,33 +99,52 @@ export class Publish {
 
   /** @param isAlive whether a call is made even if nothing is due: it keeps the region live. */
   async #publish(floor: Floor, isAlive: boolean): Promise<void> {
-    const { timers, clock } = this.#options;
-    const { unpublished } = this.#ledger;
+    const { clock, budget } = this.#options;
     const round = ++this.#round;
-    if (this.#isNew(floor) && !(await this.#examineAll(round))) return;
+    if ((this.#isNew(floor) || budget.takeFreed()) && !(await this.#examineAll(round))) return;
     this.#floor = floor;
-    let due: Entry[] = [];
-    let looks = 0;
-    let isSilent = isAlive;
-    // Keys that become due during this round wait for the next: a busy region must not keep this one going for ever.
+    const waiting: Waiting = Array.from({ length: USE_LEVELS }, () => []);
+    const { rows } = this;
+    const isDone =
+      (await this.#sendEach(this.#dueSlots(), (slot) => this.#look(slot, floor, waiting), round)) &&
+      (await this.#sendEach(inOrder(waiting), (slot) => this.#look(slot, floor, null), round));
+    if (!isDone) return;
+    if (isAlive && this.rows === rows) await this.#send([]);
+    this.#lastMs = clock.monoMs();
+  }
+
+  /** Keys that become due during a round wait for the next: a busy region must not prolong one without end. */
+  *#dueSlots(): Iterable<Slot> {
+    const { unpublished } = this.#ledger;
     for (let left = unpublished.size; left > 0; left--) {
       const slot = unpublished.rotate();
-      if (slot === NONE) break;
-      due.push(...this.#look(slot, floor));
+      if (slot === NONE) return;
+      yield slot;
+    }
+  }
+
+  /** Sends what is found of the slots. False if another round has begun since. */
+  async #sendEach(slots: Iterable<Slot>, look: (slot: Slot) => readonly Entry[], round: number): Promise<boolean> {
+    let due: Entry[] = [];
+    let looks = 0;
+    for (const slot of slots) {
+      due.push(...look(slot));
       // A slot has two cells at most.
       const isFull = due.length > ROWS_MAX - 2;
       if (!isFull && ++looks < LOOKS_MAX) continue;
       if (isFull) {
         await this.#send(due);
         due = [];
-        isSilent = false;
       }
       looks = 0;
-      await nextTurn(timers);
-      if (this.#round !== round) return;
+      await nextTurn(this.#options.timers);
+      if (this.#round !== round) {
+        this.#giveBack(due);
+        return false;
+      }
     }
-    if (isSilent || due.length > 0) await this.#send(due);
-    this.#lastMs = clock.monoMs();
+    if (due.length > 0) await this.#send(due);
+    return true;
   }
 
   /** Rounds until nothing is due any more, or the time is over. Never rejects. */
@@ -185,9 +217,11 @@ export class Publish {
       );
     } catch (error) {
       this.failed++;
+      this.#giveBack(entries);
       throw error;
     }
     this.rows += entries.length;
+    for (const { row, isNew } of entries) if (isNew) this.#options.budget.written(row.key);
     for (const entry of entries) this.#settle(entry);
     for (const { slot, name } of entries) {
       const isSame = this.#ledger.name(slot) === name;
@@ -195,23 +229,48 @@ export class Publish {
     }
   }
 
+  #giveBack(entries: readonly Entry[]): void {
+    for (const { row, isNew } of entries) if (isNew) this.#options.budget.giveBack(row.key);
+  }
+
   #settle({ slot, name, row }: Entry): void {
     const { clock, trace } = this.#options;
     const { count } = row;
     const sequence = row.sequence as Sequence;
-    trace?.({ kind: "publish", key: name.text, sequence, count, wallMs: clock.wallMs(), monoMs: clock.monoMs() });
+    trace?.({
+      kind: "publish",
+      key: encodeKey(name.key),
+      sequence,
+      count,
+      wallMs: clock.wallMs(),
+      monoMs: clock.monoMs(),
+    });
     if (this.#ledger.name(slot) !== name) return;
     this.#table.raisePublished(slot, sequence, count);
     this.#ledger.confirm(slot, sequence);
   }
 
-  /** What is to be sent of a slot. One that has nothing to send is not due any more. */
-  #look(slot: Slot, floor: Floor): readonly Entry[] {
+  /**
+   * What is to be sent of a slot. One that has nothing to send, or no room, is not due any more.
+   *
+   * @param waiting takes the slot if a new cell of it must wait for the end of the round; null at the end.
+   */
+  #look(slot: Slot, floor: Floor, waiting: Waiting | null): readonly Entry[] {
+    const { clock, durationMinMs, budget } = this.#options;
     const name = this.#ledger.name(slot);
-    const isStored = name !== undefined && name.key.durationMs >= this.#options.durationMinMs;
-    const entries = isStored ? this.#entriesOf(slot, name, floor, this.#options.clock.wallMs()) : [];
-    if (entries.length === 0) this.#ledger.markPublished(slot);
-    return entries;
+    const isStored = name !== undefined && name.key.durationMs >= durationMinMs;
+    const entries = isStored ? this.#entriesOf(slot, name, floor, clock.wallMs()) : [];
+    const mustWait = waiting !== null && entries.some(({ isNew }) => isNew) && !budget.isAmple(name!.key);
+    const sent = entries.filter(({ isNew, row }) => !isNew || (!mustWait && budget.take(row.key)));
+    if (mustWait) waiting[this.#waitingLevel(slot)]!.push(slot);
+    else if (sent.length === 0) this.#ledger.markPublished(slot);
+    return sent;
+  }
+
+  /** Keys that other regions use too come first: there, an unknown count is excess now. */
+  #waitingLevel(slot: Slot): number {
+    const table = this.#table;
+    return table.foreign(slot, table.sequence(slot)) > 0 ? 0 : useLevel(table, slot);
   }
 
   #entriesOf(slot: Slot, name: SlotName, floor: Floor, nowMs: number): Entry[] {
@@ -227,7 +286,8 @@ export class Publish {
       const isUnseen = isAgain && table.published(slot, at) > 0 && !this.#ledger.isConfirmed(slot, at);
       if (count <= table.published(slot, at) && !isUnseen) continue;
       if (count <= hidden && table.foreign(slot, at) === 0 && !isUnseen) continue;
-      entries.push({ slot, name, row: { key: name.key, sequence: at, count, expiresAtMs } });
+      const isNew = isUnseen || table.published(slot, at) === 0;
+      entries.push({ slot, name, row: { key: name.key, sequence: at, count, expiresAtMs }, isNew });
     }
     return entries;
   }
@@ -241,4 +301,8 @@ export class Publish {
       table.regional(slot, before) > table.published(slot, before)
     );
   }
+}
+
+function* inOrder(waiting: Waiting): Iterable<Slot> {
+  for (const slots of waiting) yield* slots;
 }

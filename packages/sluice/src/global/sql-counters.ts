@@ -4,7 +4,8 @@
  * Invariant: nothing here lowers a count. Every statement is re-sendable, so one whose fate is unknown is simply sent again,
  * here (a deadlock, a lock, a lost connection) or by the next round.
  *
- * A row that the server does not take is found by halving, and set aside until it expires; its neighbours go through. The
+ * A row that the server does not take, or that is larger than its packets, is found by halving, and set aside until it expires; its
+ * neighbours go through. The
  * rhythm, deadlines of whole rounds and what to publish are the global layer's.
  */
 import type { Environment } from "../core/clock.ts";
@@ -27,7 +28,16 @@ import { ensureSchema } from "./sql-migration.ts";
 import { SqlNames } from "./sql-names.ts";
 import { deniedCellOf, importedCellOf, SqlPages } from "./sql-pages.ts";
 import { Quarantine } from "./sql-quarantine.ts";
-import { compareRows, escapeText, integerOf, keyOfRow, regionOf, type StoredRow, storedRow } from "./sql-row.ts";
+import {
+  bytesOf,
+  compareRows,
+  escapeText,
+  integerOf,
+  keyOfRow,
+  regionOf,
+  type StoredRow,
+  storedRow,
+} from "./sql-row.ts";
 import { type Tables, tablesOf } from "./sql-schema.ts";
 import { SqlStatements } from "./sql-statements.ts";
 
@@ -40,8 +50,8 @@ export interface SqlCountersSettings {
 }
 
 /**
- * Rows of one statement. Long ones, of 6 kB each at most, fit the smallest packet a server is set to (4 MB); and a driver has 2,304
- * values to put into it, in one turn of the event loop. With 512 rows the first such turn took 25 ms.
+ * Rows of one statement. Long ones, of 6 kB each at most, fit the packet that a server takes by default (16 MB); where it was set to less, a
+ * statement is halved until it fits. And a driver has 2,304 values to put into it, in one turn of the event loop. With 512 rows the first such turn took 25 ms.
  */
 const ROWS_MAX = 256;
 /** Up to so many rows are hashed, sorted and sent in one turn of the event loop. */
@@ -85,6 +95,8 @@ export class SqlCounters implements Counters {
   #sent = 0;
   #retries = 0;
   #junk = 0;
+  /** The size of a statement that the server takes, as far as it was found out: it says so only of one that is too large. */
+  #bytesMax = Number.POSITIVE_INFINITY;
   #lastFailure: SqlFailure | null = null;
   #isClosed = false;
 
@@ -204,23 +216,41 @@ export class SqlCounters implements Counters {
     return denials;
   }
 
-  /** Sends rows in the order of the primary key, in chunks. */
+  /** Sends rows in the order of the primary key, in chunks of so many rows and bytes. */
   async #write(rows: readonly StoredRow[], writing: Writing): Promise<void> {
     const { quarantine } = writing;
     quarantine.sweep(this.#environment.clock.wallMs());
     const due = distinct(rows.filter((row) => !quarantine.holds(row)));
-    for (let at = 0; at < due.length; at += ROWS_MAX) {
+    for (let at = 0; at < due.length; ) {
       // To put so many rows into a driver's packet is a turn's work by itself.
       if (due.length > ROWS_SMALL) await nextTurn(this.#environment.timers);
-      await this.#send(due.slice(at, at + ROWS_MAX), writing);
+      const end = this.#endOfChunk(due, at);
+      await this.#send(due.slice(at, end), writing);
+      at = end;
     }
+  }
+
+  /** At least one row: whether the server takes that is the server's to say. */
+  #endOfChunk(rows: readonly StoredRow[], at: number): number {
+    let end = at;
+    let bytes = 0;
+    while (end < rows.length && end - at < ROWS_MAX) {
+      bytes += bytesOf(rows[end]!);
+      if (bytes > this.#bytesMax && end > at) break;
+      end++;
+    }
+    return end;
   }
 
   async #send(rows: readonly StoredRow[], writing: Writing): Promise<void> {
     try {
       await this.#run("write", writing.statementOf(rows));
     } catch (error) {
-      if (!(error instanceof SqlFailure) || error.kind !== "refused") throw error;
+      if (!(error instanceof SqlFailure) || !(error.kind === "refused" || error.kind === "packet")) throw error;
+      // What is sent later is split before it is sent. Half of what was too much is at least half of what the server takes.
+      if (error.kind === "packet" && rows.length > 1) {
+        this.#bytesMax = rows.reduce((sum, row) => sum + bytesOf(row), 0) / 2;
+      }
       if (rows.length === 1) {
         writing.quarantine.add(rows[0]!);
         return;

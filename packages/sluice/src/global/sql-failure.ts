@@ -24,6 +24,8 @@ export type SqlFailureKind =
   | "readonly"
   /** The server does not take this row. */
   | "refused"
+  /** A statement is larger than the server takes (max_allowed_packet). */
+  | "packet"
   /** No room left on its disk. */
   | "full"
   /** Two origins use one region's name. */
@@ -53,7 +55,7 @@ const BY_TEXT: readonly (readonly [RegExp, SqlFailureKind])[] = [
     /ECONN|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EPIPE|ENOENT|clos(ed|ing)|terminated|disconnect|lost|ended|not queryable/i,
     "connection",
   ],
-  [/time(d )?out|timeout/i, "timeout"],
+  [/time(d ?)?out/i, "timeout"],
 ];
 
 /** The failure of an error, by the code of the driver first. */

@@ -289,6 +289,57 @@ describe("events", () => {
     expect(listeners.size).toBe(0);
   });
 
+  test("an outage of the origin is one event down, and up at once; what failed in between is told before that", async () => {
+    // Seen: an outage of four seconds gave five events "down" within 300 ms, and "up" followed six seconds after the connection was made.
+    const listeners = new Set<(event: ConnectionEvent) => void>();
+    const memory = new MemoryOrigin(new ManualTime().clock);
+    let failed = 0;
+    const origin: Origin = {
+      raise: (raises) => memory.raise(raises),
+      read: (reads) => memory.read(reads),
+      close: async () => {},
+      health: () => ({
+        isConnected: true,
+        commands: 0,
+        connects: 1,
+        scriptLoads: 0,
+        failures: { connection: failed },
+        lastFailure: { kind: "connection", message: "refused" },
+      }),
+      listen(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    };
+    const { events, of, pass } = world({ origin });
+    const report = (event: ConnectionEvent) => {
+      if (event.kind === "disconnected") failed++;
+      for (const listener of listeners) listener(event);
+    };
+    const nodes = ["a:1", "b:1", "c:1", "d:1", "e:1", "f:1"];
+    for (const address of nodes) report({ kind: "connected", address });
+    for (let attempt = 0; attempt < 30; attempt++) {
+      for (const address of nodes) report({ kind: "disconnected", address, failure: "connection", message: "refused" });
+      await pass(100);
+    }
+    for (const address of nodes) report({ kind: "connected", address });
+    await pass(1);
+    const states = nodes.map((address) =>
+      of("connection").filter((event) => "address" in event && event.address === address),
+    );
+    for (const told of states) {
+      expect(told.map((event) => "state" in event && event.state)).toEqual(["up", "down", "up"]);
+      expect(told.every(({ omitted }) => omitted === 0)).toBe(true);
+    }
+    const toldOf = of("failures").map((event) => ("failures" in event ? (event.failures["connection"] ?? 0) : 0));
+    expect(toldOf.reduce((sum, count) => sum + count, 0)).toBe(180);
+    const lastFailures = events.findLastIndex(({ kind }) => kind === "failures");
+    expect(events.findLastIndex(({ kind }) => kind === "connection") - lastFailures).toBe(6);
+    const told = events.length;
+    await pass(20_000);
+    expect(events).toHaveLength(told);
+  });
+
   test.each([
     ["denials", 12_000],
     ["both", 12_000],

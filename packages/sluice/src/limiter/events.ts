@@ -2,7 +2,7 @@
  * What a limiter tells its operator: changes of state, and troubles that were survived. For logs and alarms; the numbers are in
  * `stats()`, and what was decided in a `trace`.
  *
- * Bounded: of one subject (a kind, of one layer) at most five events in ten seconds. What comes on top is left out, but for the
+ * Bounded: of one subject (a kind, of one layer; a connection, of one address) at most five events in ten seconds. What comes on top is left out, but for the
  * latest, which follows when the ten seconds are over: the last event of a subject always says how things stand.
  *
  * Nobody is told in the middle of something: an event is delivered in a turn of its own, and what a listener throws is dropped.
@@ -16,7 +16,10 @@ export type Happening =
    * through to see; if it fails, another follows a second later.
    */
   | { readonly kind: "breaker"; readonly layer: "origin" | "denials"; readonly state: "open" | "probing" | "closed" }
-  /** A connection to the origin was made; or was lost, or could not be made. */
+  /**
+   * A connection to the origin was made; or was lost, or could not be made. `down` comes once per address until it is `up` again: further
+   * attempts that fail are `failures`.
+   */
   | { readonly kind: "connection"; readonly layer: "origin"; readonly state: "up"; readonly address: string }
   | {
       readonly kind: "connection";
@@ -52,6 +55,17 @@ export type Happening =
   | { readonly kind: "degraded"; readonly state: "ended"; readonly decisions: number; readonly forMs: number }
   /** Requests were decided without a record, because the table was full. */
   | { readonly kind: "full"; readonly decisions: number }
+  /**
+   * New rows were not published, because their namespace or workspace has as many in the global store as `namespaceRowsMax` or
+   * `workspaceRowsMax` allows: how often, and whose the last one was.
+   */
+  | {
+      readonly kind: "rows";
+      readonly layer: "global";
+      readonly refused: number;
+      readonly workspace: string;
+      readonly namespace: string;
+    }
   /** The wall clock was set back by so much, and followed. */
   | { readonly kind: "clock"; readonly backMs: number }
   /** The limiter has closed. `lost`: accepted cost that no store confirmed, see `CloseReport`. */
@@ -73,9 +87,13 @@ interface Subject {
   latest: { readonly what: Happening; readonly atMs: number } | null;
 }
 
-/** Probes are a subject of their own: they must not delay the news that a breaker is closed. */
+/**
+ * Probes are a subject of their own: they must not delay the news that a breaker is closed. So is each address: the nodes of a Cluster
+ * must not delay each other's news.
+ */
 function subjectName(what: Happening): string {
   const kind = isProbe(what) ? "probe" : what.kind;
+  if (what.kind === "connection") return `${kind}/${what.layer}/${what.address}`;
   return "layer" in what ? `${kind}/${what.layer}` : kind;
 }
 
@@ -116,8 +134,13 @@ export class EventDesk {
   /** What waited for its ten seconds to be over is told. */
   tellLatest(isAll = false): void {
     const nowMs = this.#clock.monoMs();
-    for (const subject of this.#subjects.values()) {
-      if (subject.latest === null || !(isAll || nowMs >= subject.endsMs)) continue;
+    for (const [name, subject] of this.#subjects) {
+      if (!(isAll || nowMs >= subject.endsMs)) continue;
+      if (subject.latest === null) {
+        // Addresses come and go. A subject that starts again is the same, unless it owes a number.
+        if (subject.omitted === 0) this.#subjects.delete(name);
+        continue;
+      }
       subject.endsMs = nowMs + SPAN_MS;
       subject.told = 0;
       this.#post(subject);

@@ -74,6 +74,8 @@ const BAD: readonly (readonly [keyof LimiterOptions, ErrorCode, string, readonly
     [1.01, -0.01, Number.NaN, "0.5", true, [0.5], Number.POSITIVE_INFINITY, null],
   ],
   ["errorBudget", "RL_BUDGET_INVALID", "above 0, up to 1", [0, 1.01, -1, Number.NaN, "0.02", null, true]],
+  ["namespaceRowsMax", "RL_ROWS_MAX_INVALID", "from 1 to 16000000", [0, 16_000_001, 1.5, ...NUMBERS_NOT]],
+  ["workspaceRowsMax", "RL_ROWS_MAX_INVALID", "from 1 to 16000000", [0, 16_000_001, 1.5, ...NUMBERS_NOT]],
   ["onEvent", "RL_ON_EVENT_INVALID", "a function", [5, "onEvent", {}, [], null]],
   ["trace", "RL_TRACE_INVALID", "a function", [5, "trace", {}, [], null]],
 ];
@@ -125,6 +127,7 @@ describe("options of the layers", () => {
     { publishMs: 100, importMs: 60_000, floor: 0, errorBudget: Number.MIN_VALUE },
     { globalDurationMin: 1_000, floor: 1, errorBudget: 1 },
     { globalMode: "both" },
+    { namespaceRowsMax: 1, workspaceRowsMax: 16_000_000 },
     { trace: nothing },
   ])("what lies on a bound is legal: %j", (options) => {
     expect(() => new Limiter({ cellsMax: 1, timers, ...options })).not.toThrow();
@@ -171,6 +174,17 @@ describe("stores in memory, and a parent's", () => {
         expect.objectContaining({ code: "RL_CLOCK_INVALID", value: clock }),
       );
     }
+  });
+
+  test.each(["memoryOrigin", "originHost"])("%s refuses an impossible number of keys", (name) => {
+    for (const cellsMax of [0, -1, 1.5, 16_000_001, "9", null, Number.NaN]) {
+      const error = { code: "RL_CELLS_MAX_INVALID", field: "cellsMax" };
+      expect(() => stores[name]!({ cellsMax })).toThrow(expect.objectContaining(error));
+    }
+    for (const cellsMax of [1, 16_000_000, undefined]) expect(() => stores[name]!({ cellsMax })).not.toThrow();
+    expect(() => memoryCounters({ cellsMax: 5 } as object)).toThrow(
+      expect.objectContaining({ code: "RL_OPTIONS_INVALID" }),
+    );
   });
 
   test("a channel that is none is refused on both sides: a process that was not forked has no parent to ask", () => {

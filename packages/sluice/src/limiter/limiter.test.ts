@@ -192,7 +192,7 @@ describe("limiter", () => {
       false,
       true,
     ]);
-    expect(limiter.stats().cells).toEqual({ live: 2, max: 2, expired: 0, evicted: 1 });
+    expect(limiter.stats().cells).toEqual({ live: 2, max: 2, expired: 0, evicted: 1, nameBytes: 0, nameBytesMax: 0 });
   });
 
   test("inspect explains a key and counts nothing", () => {

@@ -14,6 +14,7 @@ import { type Key, keyOf } from "../engine/key.ts";
 import type { Scope } from "../engine/scope.ts";
 import type { RegionalLayer } from "../origin/regional-layer.ts";
 import { checkKnown } from "./known.ts";
+import { reported } from "./near-report.ts";
 import { checkInterval, type LimiterOptions, readOptions } from "./options.ts";
 import { checkCost, checkLimit, checkRequest, type InspectRequest, type LimitRequest } from "./request.ts";
 import { type CloseReport, Stack } from "./stack.ts";
@@ -201,7 +202,10 @@ export class Limiter {
     const { engine } = this.#stack;
     const decision = engine.decide(engine.scopes.find(workspace, namespace, durationMs), identifier, limit, cost, read);
     assert(decision !== null, "a request that has waited is decided");
-    return decision;
+    const { nearLimit } = this.#regional;
+    if (nearLimit === null) return decision;
+    const [answer] = await reported(nearLimit, engine.tally, [{ key, cost }], [decision], [read]);
+    return answer!;
   }
 
   /** Reads the items that need it in one round, then decides. */
@@ -215,7 +219,10 @@ export class Limiter {
     const waited = awaited.map((known) => known ?? reads.shift()!);
     const answer = decideBatch(this.#stack.engine, items, waited);
     assert(isDecision(answer), "a batch that has waited is decided");
-    return answer;
+    const { nearLimit } = this.#regional;
+    if (nearLimit === null || !answer.success) return answer;
+    const { tally } = this.#stack.engine;
+    return { success: true, decisions: await reported(nearLimit, tally, items, answer.decisions, waited) };
   }
 
   get #regional(): RegionalLayer {

@@ -1,4 +1,5 @@
 /** The stores in memory, on the real clock unless another is given: for several limiters of one process, and for trying out. */
+import { CELLS_MAX_DEFAULT } from "../core/bounds.ts";
 import type { Clock } from "../core/clock.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Counters } from "../global/counters.ts";
@@ -7,24 +8,37 @@ import { MemoryOrigin } from "../origin/memory-origin.ts";
 import type { Origin } from "../origin/origin.ts";
 import { type MessageChannel, OriginHost, SharedOrigin } from "../origin/shared-origin.ts";
 import { checkKnown } from "./known.ts";
+import { checkCellsMax } from "./options.ts";
 import { systemClock } from "./system.ts";
 
 export interface MemoryStoreOptions {
   readonly clock?: Pick<Clock, "wallMs">;
 }
 
+export interface MemoryOriginOptions extends MemoryStoreOptions {
+  /**
+   * How many keys it holds at most, with two cells each: 1 to 16,000,000 (from 8,000,000 on, as many as that), default 1,048,576. A key takes about
+   * 600 bytes, and all of them at most 640 bytes for each of `cellsMax`. Beyond that it forgets cells: the processes that counted them
+   * raise them again when they next need them, and until then the others see lower counts.
+   */
+  readonly cellsMax?: number | undefined;
+}
+
 /** An origin in this process's memory. */
-export function memoryOrigin(options: MemoryStoreOptions = {}): Origin {
-  return new MemoryOrigin(clockOf(options));
+export function memoryOrigin(options: MemoryOriginOptions = {}): Origin {
+  const clock = clockOf(options, ["clock", "cellsMax"]);
+  const { cellsMax = CELLS_MAX_DEFAULT } = options;
+  checkCellsMax(cellsMax);
+  return new MemoryOrigin(clock, cellsMax);
 }
 
 /** Global counters in this process's memory. */
 export function memoryCounters(options: MemoryStoreOptions = {}): Counters {
-  return new MemoryCounters(clockOf(options));
+  return new MemoryCounters(clockOf(options, ["clock"]));
 }
 
 /** In the parent: an origin in its memory, for the workers it is told to serve. */
-export function originHost(options: MemoryStoreOptions = {}): OriginHost {
+export function originHost(options: MemoryOriginOptions = {}): OriginHost {
   return new OriginHost(memoryOrigin(options));
 }
 
@@ -37,8 +51,8 @@ export function sharedOrigin(channel: MessageChannel): Origin {
   return new SharedOrigin(channel);
 }
 
-function clockOf(options: MemoryStoreOptions): Pick<Clock, "wallMs"> {
-  checkKnown(options, ["clock"]);
+function clockOf(options: MemoryStoreOptions, known: readonly string[]): Pick<Clock, "wallMs"> {
+  checkKnown(options, known);
   const { clock = systemClock } = options;
   if (typeof clock?.wallMs !== "function") throw new SluiceError("RL_CLOCK_INVALID", "clock", clock);
   return clock;

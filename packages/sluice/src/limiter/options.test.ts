@@ -9,7 +9,7 @@ const random = (drawn: unknown) => ({ uint32: () => drawn });
 
 const KNOWN_HINT =
   "known are cellsMax, whenFull, region, origin, global, globalMode, flushMs, readTimeoutMs, commandsPerSecond, " +
-  "publishMs, importMs, globalDurationMin, floor, errorBudget, closeTimeoutMs, onEvent, trace, clock, timers, random";
+  "publishMs, importMs, globalDurationMin, floor, errorBudget, namespaceRowsMax, workspaceRowsMax, closeTimeoutMs, onEvent, trace, clock, timers, random";
 
 /** Option → its code, what its message must state, and what is not legal there. */
 const BAD: readonly (readonly [keyof LimiterOptions, ErrorCode, string, readonly unknown[]])[] = [

@@ -19,8 +19,9 @@ import { systemClock, systemRandom, systemTimers } from "./system.ts";
 
 export interface LimiterOptions {
   /**
-   * How many keys the process holds at most: 1 to 16,000,000, default 1,048,576. Each takes 144 bytes once used. A full
-   * table forgets the keys that matter least.
+   * How many keys the process holds at most: 1 to 16,000,000, default 1,048,576. Each takes 144 bytes once used, and with an origin or a
+   * global layer up to 386 more, 320 of them for its name. A full table forgets the keys that matter least; names that use up 320 bytes for
+   * each of `cellsMax` make it forget keys with long names.
    */
   readonly cellsMax?: number | undefined;
   /** The answer where a full table has nothing it may forget: `"allow"` (default) or `"deny"`. Flagged `degraded`. */
@@ -48,6 +49,14 @@ export interface LimiterOptions {
   readonly floor?: number | undefined;
   /** How far over a limit the regions together may go by what they keep to themselves: above 0, up to 1, default 0.02. */
   readonly errorBudget?: number | undefined;
+  /**
+   * How many rows the region may have in the global store per namespace, and per workspace: 1 to 16,000,000, default 100,000 and
+   * 200,000. A row is one key in one window; denials have as many rows of their own. Where room is scarce, keys nearest to their
+   * limit get rows first. Counts beyond that are not published: the other regions do not know them, which is more excess and never a
+   * false denial.
+   */
+  readonly namespaceRowsMax?: number | undefined;
+  readonly workspaceRowsMax?: number | undefined;
   /** How long `close()` tries to replay what is left: 0 to 60,000 ms, default 5000. */
   readonly closeTimeoutMs?: number | undefined;
   /** Hears of breakers, connections, losses and troubles that were survived: for logs and alarms. At most a few a second. */
@@ -79,6 +88,8 @@ export interface Settings {
   readonly globalDurationMinMs: number;
   readonly floor: number | null;
   readonly errorBudget: number;
+  readonly namespaceRowsMax: number;
+  readonly workspaceRowsMax: number;
   readonly closeTimeoutMs: number;
   readonly onEvent: EventListener | null;
   readonly trace: Trace | null;
@@ -102,6 +113,8 @@ const KNOWN: Readonly<Record<keyof LimiterOptions, true>> = {
   globalDurationMin: true,
   floor: true,
   errorBudget: true,
+  namespaceRowsMax: true,
+  workspaceRowsMax: true,
   closeTimeoutMs: true,
   onEvent: true,
   trace: true,
@@ -121,8 +134,7 @@ export function readOptions(options: LimiterOptions): Settings {
     trace,
     onEvent,
   } = options;
-  const isCells = Number.isInteger(cellsMax) && cellsMax >= bounds.CELLS_MAX_MIN && cellsMax <= bounds.CELLS_MAX_MAX;
-  if (!isCells) throw new SluiceError("RL_CELLS_MAX_INVALID", "cellsMax", cellsMax);
+  checkCellsMax(cellsMax);
   if (whenFull !== "allow" && whenFull !== "deny") throw new SluiceError("RL_WHEN_FULL_INVALID", "whenFull", whenFull);
   if (trace !== undefined && typeof trace !== "function") throw new SluiceError("RL_TRACE_INVALID", "trace", trace);
   if (onEvent !== undefined && typeof onEvent !== "function")
@@ -159,10 +171,23 @@ function regional(options: LimiterOptions): RegionalSettings {
   return { origin: origin ?? null, flushMs, readTimeoutMs, commandsPerSecond, closeTimeoutMs };
 }
 
-type GlobalSettings = Pick<
-  Settings,
-  "region" | "global" | "globalMode" | "publishMs" | "importMs" | "globalDurationMinMs" | "floor" | "errorBudget"
->;
+type RowSettings = Pick<Settings, "namespaceRowsMax" | "workspaceRowsMax">;
+
+function rows(options: LimiterOptions): RowSettings {
+  const { namespaceRowsMax = bounds.NAMESPACE_ROWS_MAX_DEFAULT } = options;
+  const { workspaceRowsMax = bounds.WORKSPACE_ROWS_MAX_DEFAULT } = options;
+  for (const [field, value] of Object.entries({ namespaceRowsMax, workspaceRowsMax })) {
+    const isLegal = Number.isInteger(value) && isWithin(value, bounds.ROWS_MAX_MIN, bounds.ROWS_MAX_MAX);
+    if (!isLegal) throw new SluiceError("RL_ROWS_MAX_INVALID", field, value);
+  }
+  return { namespaceRowsMax, workspaceRowsMax };
+}
+
+type GlobalSettings = RowSettings &
+  Pick<
+    Settings,
+    "region" | "global" | "globalMode" | "publishMs" | "importMs" | "globalDurationMinMs" | "floor" | "errorBudget"
+  >;
 
 function global(options: LimiterOptions): GlobalSettings {
   const { global: counters, globalMode = "counters", region } = options;
@@ -195,6 +220,7 @@ function global(options: LimiterOptions): GlobalSettings {
     globalDurationMinMs,
     floor: floor ?? null,
     errorBudget,
+    ...rows(options),
   };
 }
 
@@ -208,6 +234,11 @@ function checkPassedIn(clock: Clock, timers: Timers, random: Random): void {
   if (!Number.isInteger(drawn) || !isWithin(drawn, 0, 2 ** 32 - 1)) {
     throw new SluiceError("RL_RANDOM_INVALID", "random", drawn);
   }
+}
+
+export function checkCellsMax(cellsMax: unknown): void {
+  const isLegal = Number.isInteger(cellsMax) && isWithin(cellsMax, bounds.CELLS_MAX_MIN, bounds.CELLS_MAX_MAX);
+  if (!isLegal) throw new SluiceError("RL_CELLS_MAX_INVALID", "cellsMax", cellsMax);
 }
 
 export function checkInterval(value: unknown, field: string, minMs: number, maxMs: number): void {

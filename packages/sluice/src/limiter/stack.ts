@@ -68,6 +68,7 @@ export class Stack {
     if (origin !== null) this.regional = new RegionalLayer(this.engine, ledger, origin, inBackground);
     if (global !== null) {
       const { region, globalMode, globalDurationMinMs, publishMs, importMs, floor, errorBudget } = settings;
+      const { namespaceRowsMax, workspaceRowsMax } = settings;
       const identity = this.regional === null ? null : new OriginIdentity(this.regional.calls, clock, random);
       // Without an origin, a process shares its counts with nobody. Then, and with an origin in memory, they end with it.
       const prefix = this.#hasLastingOrigin ? "" : LIFE_PREFIX;
@@ -81,6 +82,8 @@ export class Stack {
         region,
         mode: globalMode,
         ...rhythm,
+        namespaceRowsMax,
+        workspaceRowsMax,
         originId,
         wasOriginEmpty,
         clock,

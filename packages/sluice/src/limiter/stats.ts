@@ -30,8 +30,14 @@ export interface Stats {
     readonly max: number;
     /** Keys forgotten because their windows were over. */
     readonly expired: number;
-    /** Keys forgotten because the table was full. */
+    /** Keys forgotten because the table, or the memory for names, was full. */
     readonly evicted: number;
+    /**
+     * What the names of the keys take, and the most that they may: 320 bytes for each of `max`. 0 and 0 without an origin and a global
+     * layer, because then no names are kept.
+     */
+    readonly nameBytes: number;
+    readonly nameBytesMax: number;
   };
   readonly clock: {
     /** Backward jumps of up to 5 s: after each, time ran at half speed until the wall clock had caught up. */
@@ -111,6 +117,15 @@ export interface GlobalStats {
   /** The part of a limit up to which counts are not published now. */
   readonly floor: number;
   readonly rowsPublished: number;
+  /** The row budget (`namespaceRowsMax`, `workspaceRowsMax`). */
+  readonly rows: {
+    /** Rows of this region that the store holds, of counts and denials: the last full pass, and what this process added since. */
+    readonly stored: number;
+    /** How often a new row was not published because its namespace or workspace had reached its maximum. */
+    readonly refused: number;
+    /** Namespaces and workspaces of which rows were refused, and too little room was freed since. */
+    readonly full: number;
+  };
   readonly cellsImported: number;
   readonly publishesFailed: number;
   readonly importsFailed: number;
@@ -161,6 +176,8 @@ export function readStats({ engine, regional, global, ledger }: Stack): Stats {
       max: table.capacity,
       expired: tally.read("expired"),
       evicted: tally.read("evicted"),
+      nameBytes: ledger?.budget.bytes ?? 0,
+      nameBytesMax: ledger?.budget.bytesMax ?? 0,
     },
     clock: { held: clock.held, followed: clock.followed },
     origin:
@@ -190,7 +207,7 @@ function readOrigin(
 }
 
 function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
-  const { publish, import: imports, denials, failed, floor } = layer;
+  const { publish, import: imports, denials, failed, floor, budgets } = layer;
   return {
     mode: layer.mode,
     isImported: layer.isImported,
@@ -200,6 +217,11 @@ function readGlobal(layer: GlobalLayer, unpublished: number): GlobalStats {
     regionConflict: layer.conflict,
     floor,
     rowsPublished: publish.rows,
+    rows: {
+      stored: budgets.counts.rows + budgets.denials.rows,
+      refused: budgets.counts.refused + budgets.denials.refused,
+      full: budgets.counts.full + budgets.denials.full,
+    },
     cellsImported: imports.cells,
     publishesFailed: publish.failed,
     importsFailed: imports.failed,

@@ -7,6 +7,7 @@
 import type { Breaker } from "../core/breaker.ts";
 import type { Clock, Timers } from "../core/clock.ts";
 import type { GlobalLayer } from "../global/global-layer.ts";
+import { ConnectionNews } from "./connection-news.ts";
 import { EventDesk, type EventListener } from "./events.ts";
 import type { Stack } from "./stack.ts";
 
@@ -64,10 +65,21 @@ export class Watch {
     if (regional !== null) {
       tellOf(regional.calls.breaker, "origin", desk);
       regional.replay.onLoss = (keys) => desk.tell({ kind: "lost", layer: "origin", keys });
+      const news = new ConnectionNews();
       this.#unlisten = regional.calls.listen((event) => {
+        if (!news.note(event)) return;
         const place = { kind: "connection", layer: "origin", address: event.address } as const;
-        if (event.kind === "connected") desk.tell({ ...place, state: "up" });
-        else desk.tell({ ...place, state: "down", failure: event.failure, message: event.message });
+        if (event.kind === "connected") {
+          // Failures of an outage are told before its end: a warning after it would look like a new one.
+          try {
+            this.#lookAtOriginFailures(true);
+          } catch {
+            // A store's `health` has failed, which must not hide that it is there again.
+          }
+          desk.tell({ ...place, state: "up" });
+        } else {
+          desk.tell({ ...place, state: "down", failure: event.failure, message: event.message });
+        }
       });
     }
     if (global !== null) tellOf(global.denials.breaker, "denials", desk);
@@ -87,14 +99,17 @@ export class Watch {
         this.#desk.tell({ kind: "healed", layer: "origin", cells }),
       );
       this.#lookAtJunk("origin", calls.tally.junk, isLast);
-      // A store in this process's memory has no kinds of failure, and no words for them.
-      const { failed, late } = calls.tally;
-      this.#lookAtFailures("origin", calls.health ?? { failures: { failed, late }, lastFailure: null }, isLast);
+      this.#lookAtOriginFailures(isLast);
     }
     if (global !== null) {
       this.#look("emptied", global.cellsBehind, isLast, (cells) =>
         this.#desk.tell({ kind: "emptied", layer: "origin", cells }),
       );
+      const { counts, denials: denied } = global.budgets;
+      this.#look("rows", counts.refused + denied.refused, isLast, (refused) => {
+        const { workspace, namespace } = (counts.refusedKey ?? denied.refusedKey)!;
+        this.#desk.tell({ kind: "rows", layer: "global", refused, workspace, namespace });
+      });
       const { import: imports, denials, health, failed } = global;
       this.#lookAtJunk("global", imports.junk + denials.junk + (health?.junk ?? 0), isLast);
       // A failed write of the denial channel is not a failed round: its rows are dropped.
@@ -171,6 +186,14 @@ export class Watch {
 
   #lookAtJunk(layer: "origin" | "global", count: number, isLast: boolean): void {
     this.#look(`junk/${layer}`, count, isLast, (added) => this.#desk.tell({ kind: "junk", layer, count: added }));
+  }
+
+  #lookAtOriginFailures(isLast: boolean): void {
+    const calls = this.#stack.regional?.calls;
+    if (calls === undefined) return;
+    // A store in this process's memory has no kinds of failure, and no words for them.
+    const { failed, late } = calls.tally;
+    this.#lookAtFailures("origin", calls.health ?? { failures: { failed, late }, lastFailure: null }, isLast);
   }
 
   #lookAtFailures(

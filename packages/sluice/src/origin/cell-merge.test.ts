@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import type { Sequence } from "../core/brands.ts";
 import { NONE } from "../engine/cell-table.ts";
+import { encodeKey } from "../engine/key.ts";
 import { CellMerge } from "./cell-merge.ts";
 
 const MINUTE_MS = 60_000;
@@ -183,7 +184,8 @@ describe("cell merge", () => {
     ]).toEqual([null, null]);
     world.accept("a", 5);
     const slot = world.slot();
-    const { text, writer } = world.ledger.name(slot)!;
+    const { writer } = world.ledger.name(slot)!;
+    const text = encodeKey(world.key());
     const { sequence } = world;
     table.raiseReplayed(slot, sequence, 4);
     const expiresAtMs = (sequence + 2) * MINUTE_MS;

@@ -7,7 +7,7 @@
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Key } from "../engine/key.ts";
+import { encodeKey, type Key } from "../engine/key.ts";
 import type { Ledger, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs, sequenceAt } from "../engine/sequence.ts";
 import { freshnessMs } from "./freshness.ts";
@@ -42,7 +42,7 @@ export class CellMerge {
     const total = this.#engine.table.own(slot, sequence);
     if (total <= this.#engine.table.replayed(slot, sequence)) return null;
     return {
-      key: name.text,
+      key: encodeKey(key),
       sequence,
       writer: name.writer,
       total,

@@ -12,7 +12,7 @@ function setUp() {
   const state: { store: Origin } = { store: new MemoryOrigin(time.clock) };
   /** One beat; undefined if the reply did not come. */
   const beat = async (fate: "ok" | "refused" | "deaf" = "ok"): Promise<boolean | undefined> => {
-    const raise = heartbeat.next(time.wallMs);
+    const raise = heartbeat.next(time.wallMs, []);
     if (fate === "refused") return undefined;
     const [answer] = await state.store.raise([raise]);
     return fate === "deaf" ? undefined : heartbeat.hasLost(raise, answer!);
@@ -67,11 +67,11 @@ describe("heartbeat", () => {
     const store = new MemoryOrigin(time.clock);
     const older = new MemoryOrigin(time.clock);
     for (let i = 0; i < 6; i++) {
-      const raise = heartbeat.next(time.wallMs);
+      const raise = heartbeat.next(time.wallMs, []);
       if (i < 4) await older.raise([raise]);
       heartbeat.hasLost(raise, (await store.raise([raise]))[0]!);
     }
-    const raise = heartbeat.next(time.wallMs);
+    const raise = heartbeat.next(time.wallMs, []);
     expect(heartbeat.hasLost(raise, (await older.raise([raise]))[0]!)).toBe(true);
   });
 
@@ -80,7 +80,7 @@ describe("heartbeat", () => {
     // with it the sum of the next answer looked whole.
     const { heartbeat, time, beat, lose, state } = setUp();
     await beat();
-    const confirmed = heartbeat.next(time.wallMs);
+    const confirmed = heartbeat.next(time.wallMs, []);
     heartbeat.hasLost(confirmed, (await state.store.raise([confirmed]))[0]!);
     lose();
     await state.store.raise([confirmed]);
@@ -96,13 +96,13 @@ describe("heartbeat", () => {
       const older = new MemoryOrigin(time.clock);
       const sent: Raise[] = [];
       for (let i = 0; i < 60; i++) {
-        const raise = heartbeat.next(time.wallMs);
+        const raise = heartbeat.next(time.wallMs, []);
         sent.push(raise);
         if (i < 40) await older.raise([raise]);
         heartbeat.hasLost(raise, (await store.raise([raise]))[0]!);
       }
       for (const raise of sent.slice(-repeated)) await older.raise([raise]);
-      const raise = heartbeat.next(time.wallMs);
+      const raise = heartbeat.next(time.wallMs, []);
       expect([repeated, heartbeat.hasLost(raise, (await older.raise([raise]))[0]!)]).toEqual([repeated, true]);
     }
   });
@@ -130,7 +130,7 @@ describe("heartbeat", () => {
   });
 
   test("its key is no key of a limit, and another for every incarnation", () => {
-    const [one, other] = [new Heartbeat("00ff"), new Heartbeat("00fe")].map((heartbeat) => heartbeat.next(5));
+    const [one, other] = [new Heartbeat("00ff"), new Heartbeat("00fe")].map((heartbeat) => heartbeat.next(5, []));
     expect(one!.key).not.toBe(other!.key);
     expect(one!.key).not.toMatch(/^\d/);
   });
@@ -139,10 +139,22 @@ describe("heartbeat", () => {
     const { heartbeat, time } = setUp();
     let before = 0;
     for (let i = 0; i < 10; i++) {
-      const { total, expiresAtMs } = heartbeat.next(time.wallMs + 0.5);
+      const { total, expiresAtMs } = heartbeat.next(time.wallMs + 0.5, []);
       expect(total).toBeGreaterThan(before);
       expect(Number.isInteger(expiresAtMs) && expiresAtMs > time.wallMs).toBe(true);
       before = total;
     }
+  });
+
+  test("it expires after every cell that it was ever sent with", () => {
+    const { heartbeat, time } = setUp();
+    const cell = (expiresAtMs: number): Raise => ({ key: "60000:a", sequence: 7, writer: "w", total: 1, expiresAtMs });
+    const dayMs = 86_400_000;
+    const farMs = time.wallMs + dayMs + 0.5;
+    expect(heartbeat.next(time.wallMs, [cell(time.wallMs + 60_000), cell(farMs)]).expiresAtMs).toBeGreaterThan(farMs);
+    expect(heartbeat.next(time.wallMs, [cell(time.wallMs + 60_000)]).expiresAtMs).toBeGreaterThan(farMs);
+    // Once that cell has expired, the heartbeat lies ahead of the clock again.
+    const later = heartbeat.next(farMs + dayMs, []).expiresAtMs;
+    expect(later).toBeGreaterThan(farMs + dayMs);
   });
 });

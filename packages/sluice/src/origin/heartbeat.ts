@@ -8,6 +8,9 @@
  * of the last `COMPONENTS - 1` beats would have to be repeated after it and before the next. After every loss the cell is a
  * new one: a state from before that loss may hold more of the old one than is known to be left. An entry in a raise that is
  * sent anyway, and no read.
+ *
+ * The heartbeat expires after every cell that it was sent with: a store that evicts the keys which expire first (`volatile-ttl` of Redis)
+ * evicts those cells before it. Otherwise an eviction would look like a loss of everything.
  */
 import type { OriginCount, Raise } from "./origin.ts";
 
@@ -17,7 +20,10 @@ import type { OriginCount, Raise } from "./origin.ts";
  */
 const COMPONENTS = 16;
 
-/** The cell outlives pauses of this length; after a longer one, everything is replayed once for nothing. */
+/**
+ * The cell outlives pauses of this length, and the cells that it was sent with by as much; after a longer pause, everything is replayed
+ * once for nothing.
+ */
 const LIFE_MS = 600_000;
 
 export class Heartbeat {
@@ -29,20 +35,23 @@ export class Heartbeat {
   /** What each component was confirmed to hold, and the cell's sum as last answered. */
   readonly #confirmed: number[] = Array<number>(COMPONENTS).fill(0);
   #sum = 0;
+  /** The latest expiry among the cells of all beats so far. Unix milliseconds. */
+  #coveredUntilMs = 0;
 
   constructor(incarnation: string) {
     this.#incarnation = incarnation;
   }
 
-  /** The next beat. Its key cannot be one of a limit: those begin with a digit. */
-  next(wallMs: number): Raise {
+  /** The next beat, sent together with these cells. Its key cannot be one of a limit: those begin with a digit. */
+  next(wallMs: number, covered: readonly Raise[]): Raise {
     this.#beats++;
+    for (const { expiresAtMs } of covered) this.#coveredUntilMs = Math.max(this.#coveredUntilMs, expiresAtMs);
     return {
       key: `heartbeat:${this.#incarnation}.${this.#losses}`,
       sequence: 0,
       writer: String(this.#turn),
       total: this.#beats,
-      expiresAtMs: Math.floor(wallMs) + LIFE_MS,
+      expiresAtMs: Math.ceil(Math.max(wallMs, this.#coveredUntilMs)) + LIFE_MS,
     };
   }
 

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ManualTime } from "../../../../test/manual-time.ts";
+import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { Limiter } from "../limiter/limiter.ts";
+import { memoryOrigin } from "../limiter/memory-stores.ts";
+import type { LimitRequest } from "../limiter/request.ts";
 import { MemoryOrigin } from "./memory-origin.ts";
 import { originConformance } from "./origin-conformance.ts";
 
@@ -49,5 +53,40 @@ describe("memory origin", () => {
     expect((await origin.read([name]))[0]!.sum).toBe(1);
     time.pass(1);
     expect((await origin.read([name]))[0]!.sum).toBe(0);
+  });
+
+  test("it holds two cells for each key at most, whatever is raised", async () => {
+    const time = new ManualTime();
+    const origin = new MemoryOrigin(time.clock, 50);
+    const expiresAtMs = time.wallMs + 1_000_000;
+    for (let i = 0; i < 2_000; i++) {
+      const key = `60000:7:default3:api8:${String(i).padStart(8, "0")}`;
+      const [count] = await origin.raise([{ key, sequence: i, writer: "w", total: 3, expiresAtMs }]);
+      expect([count, origin.size <= 100]).toEqual([{ sum: 3, component: 3 }, true]);
+    }
+    expect(origin.size).toBe(100);
+  });
+
+  test("a cell that a full origin has forgotten is raised again by the process that counted it", async () => {
+    const time = new ManualTime();
+    const origin = memoryOrigin({ clock: time.clock, cellsMax: 20 });
+    const { clock, timers } = time;
+    const start = (seed: number) => new Limiter({ origin, clock, timers, random: new SeededRandom(seed) });
+    const [owner, other] = [start(1), start(2)];
+    const asked = { namespace: "api", identifier: "customer", limit: 100, duration: "1h" } as const;
+    const ask = async (limiter: Limiter, request: LimitRequest) => {
+      const answer = limiter.limit(request);
+      await time.advance(60);
+      return answer;
+    };
+    await ask(owner, { ...asked, cost: 40 });
+    for (let i = 0; i < 200; i++) await ask(other, { ...asked, identifier: `invented_${i}`, cost: 50 });
+    const healed = owner.stats().origin!.healed;
+    // The owner's own count is not lost: it is in its memory, and goes to the origin with the next request.
+    await time.advance(180_000);
+    expect(await ask(owner, asked)).toMatchObject({ current: 41 });
+    expect(owner.stats().origin!.healed).toBe(healed + 1);
+    expect(owner.stats().origin!.losses, "no heartbeat is missing").toBe(0);
+    expect(await ask(other, asked)).toMatchObject({ current: 42 });
   });
 });

@@ -1,28 +1,28 @@
 /**
- * An origin in memory: for several limiters of one process, for tests, and the model of what a driver must do.
+ * An origin in memory: for several limiters of one process, for the workers of one parent, for tests, and the model of what a driver must do.
  *
- * It answers at once and loses nothing. Cells vanish when they have expired and somebody touches the store.
+ * It answers at once, and loses only what memory-cells.ts forgets when it is full. Cells vanish when they have expired and somebody touches
+ * the store.
  */
+import { CELLS_MAX_DEFAULT } from "../core/bounds.ts";
 import type { Clock } from "../core/clock.ts";
+import { type MemoryCell, MemoryCells } from "./memory-cells.ts";
 import type { Origin, OriginCount, Raise, Read } from "./origin.ts";
-
-interface Cell {
-  readonly components: Map<string, number>;
-  sum: number;
-  expiresAtMs: number;
-}
 
 /** Cells looked at for expiry on every call: more than a call adds, so the store stays near what is live. */
 const SWEEP_PER_CALL = 16;
+/** A key has the cell of its current window, and that of the one before. */
+const CELLS_PER_KEY = 2;
 
 export class MemoryOrigin implements Origin {
   readonly isVolatile = true;
-  readonly #cells = new Map<string, Cell>();
+  readonly #cells: MemoryCells;
   readonly #clock: Pick<Clock, "wallMs">;
-  #sweep: Iterator<[string, Cell]> = this.#cells.entries();
 
-  constructor(clock: Pick<Clock, "wallMs">) {
+  /** @param keysMax how many keys it holds at most, with two cells each. */
+  constructor(clock: Pick<Clock, "wallMs">, keysMax: number = CELLS_MAX_DEFAULT) {
     this.#clock = clock;
+    this.#cells = new MemoryCells(CELLS_PER_KEY * keysMax);
   }
 
   get size(): number {
@@ -31,59 +31,24 @@ export class MemoryOrigin implements Origin {
 
   async raise(raises: readonly Raise[]): Promise<readonly OriginCount[]> {
     const nowMs = this.#clock.wallMs();
-    return raises.map((raise) => {
-      this.#sweepOnce(nowMs);
-      return this.#raise(raise, nowMs);
+    return raises.map(({ key, sequence, writer, total, expiresAtMs }) => {
+      this.#cells.sweepOnce(nowMs, SWEEP_PER_CALL);
+      return countOf(this.#cells.raise(nameOf(key, sequence), writer, total, expiresAtMs, nowMs), writer);
     });
   }
 
   async read(reads: readonly Read[]): Promise<readonly OriginCount[]> {
     const nowMs = this.#clock.wallMs();
-    return reads.map(({ key, sequence, writer }) => countOf(this.#live(nameOf(key, sequence), nowMs), writer));
+    return reads.map(({ key, sequence, writer }) => countOf(this.#cells.live(nameOf(key, sequence), nowMs), writer));
   }
 
   async close(): Promise<void> {}
-
-  #raise({ key, sequence, writer, total, expiresAtMs }: Raise, nowMs: number): OriginCount {
-    const name = nameOf(key, sequence);
-    let cell = this.#live(name, nowMs);
-    if (cell === undefined) {
-      cell = { components: new Map(), sum: 0, expiresAtMs };
-      this.#cells.set(name, cell);
-    }
-    const before = cell.components.get(writer) ?? 0;
-    if (total > before) {
-      cell.components.set(writer, total);
-      cell.sum += total - before;
-    }
-    cell.expiresAtMs = Math.max(cell.expiresAtMs, expiresAtMs);
-    return countOf(cell, writer);
-  }
-
-  #live(name: string, nowMs: number): Cell | undefined {
-    const cell = this.#cells.get(name);
-    if (cell === undefined || cell.expiresAtMs > nowMs) return cell;
-    this.#cells.delete(name);
-    return undefined;
-  }
-
-  #sweepOnce(nowMs: number): void {
-    for (let i = 0; i < SWEEP_PER_CALL; i++) {
-      const next = this.#sweep.next();
-      if (next.done === true) {
-        this.#sweep = this.#cells.entries();
-        return;
-      }
-      const [name, cell] = next.value;
-      if (cell.expiresAtMs <= nowMs) this.#cells.delete(name);
-    }
-  }
 }
 
 function nameOf(key: string, sequence: number): string {
   return `${sequence}/${key}`;
 }
 
-function countOf(cell: Cell | undefined, writer: string): OriginCount {
-  return { sum: cell?.sum ?? 0, component: cell?.components.get(writer) ?? 0 };
+function countOf(cell: MemoryCell | undefined, writer: string): OriginCount {
+  return { sum: cell?.sum ?? 0, component: cell?.component(writer) ?? 0 };
 }

@@ -61,6 +61,8 @@ export type ConnectionEvent =
 export interface Origin {
   /** The counts are in the memory of a process and end with it. A limiter that closes then publishes all of them, if it can. */
   readonly isVolatile?: true;
+  /** The store is a process of this machine, so a call costs little: near a limit every request asks it (near-limit.ts). */
+  readonly isNear?: true;
   /**
    * Raises many components at once; answers in order what holds afterwards, NaN where it is not known to be done. Rejects if that
    * is so for all of them.

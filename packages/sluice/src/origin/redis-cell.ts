@@ -5,7 +5,8 @@
  * The braces are a hash tag: all cells of a key are on one node of a Cluster, and one script call may touch them.
  *
  * Two cells never share a name: the sequence follows the last colon, and the prefix holds no brace. A key that is long is
- * named by its SHA-256 instead, so that no name is longer than a few hundred bytes.
+ * named by its SHA-256 instead, so that no name is longer than a few hundred bytes. So is one with a closing brace: the tag would end
+ * there, and a client could put all of its keys on one node of a Cluster by the first characters of its identifiers.
  */
 import { createHash } from "node:crypto";
 
@@ -25,7 +26,9 @@ export class RedisCellNames {
 }
 
 function nameOf(key: string): string {
-  return key.length <= KEY_LENGTH_MAX ? key : `#${createHash("sha256").update(key).digest("hex")}`;
+  return key.length <= KEY_LENGTH_MAX && !key.includes("}")
+    ? key
+    : `#${createHash("sha256").update(key).digest("hex")}`;
 }
 
 /** The field of a component. What the cell keeps for itself (`t`, `e`) cannot be taken for one. */

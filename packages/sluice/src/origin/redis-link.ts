@@ -11,6 +11,7 @@
 import { createClient } from "@redis/client";
 import type { Environment } from "../core/clock.ts";
 import { type Pending, withDeadline } from "../core/deadline.ts";
+import { CommandBytes } from "./command-bytes.ts";
 import { failureOf, RedisFailure, type RedisFailureKind } from "./redis-failure.ts";
 import type { RedisAddress, RedisTls } from "./redis-options.ts";
 
@@ -52,6 +53,7 @@ export class RedisLink {
   readonly #environment: Environment;
   readonly #listener: LinkListener;
   readonly #pending: Pending = new Set();
+  readonly #underWay = new CommandBytes();
   #client: Client | null = null;
   #isReady = false;
   #isClosed = false;
@@ -90,7 +92,7 @@ export class RedisLink {
     if (client === null || !this.#isReady) throw new RedisFailure("connection", NOT_CONNECTED);
     const { clock, timers } = this.#environment;
     const sentMs = clock.monoMs();
-    const start = () => client.sendCommand(args as string[]);
+    const start = () => this.#underWay.run(args, () => client.sendCommand(args as string[]));
     const outcome = await withDeadline(start, this.#options.commandTimeoutMs, timers, this.#pending);
     if (outcome.kind === "done") {
       this.#heardMs = clock.monoMs();
@@ -98,7 +100,8 @@ export class RedisLink {
     }
     if (outcome.kind === "failed") {
       const failure = failureOf(outcome.error);
-      if (failure.kind !== "connection") this.#heardMs = clock.monoMs();
+      // An overload is detected here, not reported by the server.
+      if (failure.kind !== "connection" && failure.kind !== "overload") this.#heardMs = clock.monoMs();
       if (failure.kind === "readonly") this.drop(failure, client);
       throw failure;
     }

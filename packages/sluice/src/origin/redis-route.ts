@@ -6,6 +6,7 @@
 import type { Environment } from "../core/clock.ts";
 import { type Pending, withDeadline } from "../core/deadline.ts";
 import type { ClientDriver } from "./client-driver.ts";
+import { CommandBytes } from "./command-bytes.ts";
 import { failureOf, RedisFailure } from "./redis-failure.ts";
 import { type LinkListener, type LinkOptions, type RedisEndpoint, RedisLink } from "./redis-link.ts";
 import type { RedisClient, RedisSentinels } from "./redis-options.ts";
@@ -136,6 +137,7 @@ export class ClientRoute implements RedisRoute {
   readonly #timeoutMs: number;
   readonly #environment: Environment;
   readonly #pending: Pending = new Set();
+  readonly #underWay = new CommandBytes();
 
   constructor(driver: ClientDriver, timeoutMs: number, environment: Environment) {
     this.#driver = driver;
@@ -159,7 +161,7 @@ export class ClientRoute implements RedisRoute {
   async send(key: string, args: readonly string[]): Promise<unknown> {
     // Its queue for better times would send what has long been sent again.
     if (!this.isReady) throw new RedisFailure("connection", "the client is not connected");
-    const start = () => this.#driver.send(key, args);
+    const start = () => this.#underWay.run(args, () => this.#driver.send(key, args));
     const outcome = await withDeadline(start, this.#timeoutMs, this.#environment.timers, this.#pending);
     if (outcome.kind === "done") return outcome.value;
     if (outcome.kind === "failed") throw failureOf(outcome.error);

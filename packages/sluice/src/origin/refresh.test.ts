@@ -3,6 +3,7 @@ import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
 import type { TraceEvent } from "../core/trace.ts";
 import { encodeKey } from "../engine/key.ts";
+import { nameBytes } from "../engine/name-budget.ts";
 import { CellMerge } from "./cell-merge.ts";
 import { OriginCalls } from "./origin-calls.ts";
 import { type ReadWish, Refresh } from "./refresh.ts";
@@ -242,7 +243,8 @@ describe("refresh", () => {
       mayClaim: true,
     };
     world.accept("a", 2);
-    const { text: key, writer } = world.ledger.name(world.slot())!;
+    const { writer } = world.ledger.name(world.slot())!;
+    const key = encodeKey(world.key());
     await origin.accept(key, world.sequence, 5);
     await refresh.read(wish);
     origin.trouble("failing");
@@ -263,5 +265,38 @@ describe("refresh", () => {
       { ...told, sequence, isAnswered: false, sum: 0, component: 0 },
       { ...told, sequence: previous, isAnswered: false, sum: 0, component: 0 },
     ]);
+  });
+
+  describe("is bounded in bytes", () => {
+    const longest = (i: number) => "\u{1F600}".repeat(506) + String(i).padStart(6, "0");
+    const MIB = 2 ** 20;
+
+    test("keys with long names beyond 32 MiB are not read at once, and their requests are decided from memory", async () => {
+      const { time, origin, refresh, wish } = setUp();
+      origin.trouble("stalled");
+      const reads = Array.from({ length: 9_000 }, (_, i) => refresh.read(wish(longest(i))));
+      expect(refresh.bytes.inFlight).toBeLessThanOrEqual(32 * MIB);
+      // Each takes 500 bytes, and its name twice.
+      expect(refresh.inFlight).toBe(Math.floor((32 * MIB) / (500 + 2 * nameBytes(wish(longest(0)).key))));
+      expect(await reads.at(-1)).toMatchObject({ isOk: false });
+      await time.advance(300);
+      expect((await Promise.all(reads)).some(({ isOk }) => isOk)).toBe(false);
+      expect([refresh.inFlight, refresh.bytes.inFlight]).toEqual([0, 0]);
+    });
+
+    test("of reads that failed, the latest 8 MiB of names are remembered, and none for longer than it matters", async () => {
+      const { time, origin, refresh, wish } = setUp();
+      origin.trouble("failing");
+      for (let i = 0; i < 6_000; i++) await refresh.read(wish(longest(i)));
+      expect(refresh.bytes.failed).toBeLessThanOrEqual(8 * MIB);
+      expect(refresh.bytes.failed).toBeGreaterThan(8 * MIB - 5_000);
+      await time.advance(300);
+      await refresh.read(wish("a"));
+      expect(refresh.bytes.failed).toBeLessThan(200);
+      origin.heal();
+      await time.advance(5_000);
+      await refresh.read(wish("a"));
+      expect(refresh.bytes.failed).toBe(0);
+    });
   });
 });

@@ -17,12 +17,14 @@ import type { Clock } from "../core/clock.ts";
 import type { Trace } from "../core/trace.ts";
 import type { ReadOutcome } from "../engine/gate.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
+import { nameBytes, textBytes } from "../engine/name-budget.ts";
 import type { CellMerge } from "./cell-merge.ts";
 import type { OriginCount, Raise, Read } from "./origin.ts";
 import type { OriginCalls } from "./origin-calls.ts";
 
 /** A read of one key that is under way. Its outcome never rejects. */
 interface Flight {
+  readonly bytes: number;
   readonly sequence: Sequence;
   readonly beganMs: number;
   /** Whether any of those who wait may have a slot: a read that a peek began serves whoever joins it. */
@@ -48,10 +50,15 @@ interface Cells {
 }
 
 const RETRY_AFTER_MS = 300;
-/** More keys than this are not read at once: the rest decide from memory. */
+/** More keys than this, or more bytes of names, are not read at once: the rest decide from memory. */
 const FLIGHTS_MAX = 10_000;
-/** Keys whose last read failed; older ones are forgotten first. */
+const FLIGHTS_MAX_BYTES = 32 * 2 ** 20;
+/** A flight beside the texts of its key, which it holds twice: encoded, and in parts. */
+const FLIGHT_BYTES = 500;
+/** Keys whose last read failed, and the bytes of their names; older ones are forgotten first. */
 const FAILURES_MAX = 10_000;
+const FAILURES_MAX_BYTES = 8 * 2 ** 20;
+const FAILURE_BYTES = 100;
 
 export class Refresh {
   readonly #calls: OriginCalls;
@@ -60,7 +67,10 @@ export class Refresh {
   readonly #deadlineMs: number;
   readonly #trace: Trace | null;
   readonly #flights = new Map<string, Flight>();
+  #flightBytes = 0;
+  /** When the last read of a key failed, oldest first. */
   readonly #failedAtMs = new Map<string, number>();
+  #failedBytes = 0;
 
   constructor(calls: OriginCalls, merge: CellMerge, clock: Clock, deadlineMs: number, trace: Trace | null) {
     this.#calls = calls;
@@ -72,6 +82,11 @@ export class Refresh {
 
   get inFlight(): number {
     return this.#flights.size;
+  }
+
+  /** What the names of keys take that are being read, and of those whose last read failed. */
+  get bytes(): { readonly inFlight: number; readonly failed: number } {
+    return { inFlight: this.#flightBytes, failed: this.#failedBytes };
   }
 
   /** Reads one key, or joins a read that is under way and young enough. */
@@ -112,8 +127,10 @@ export class Refresh {
       text: encodeKey(wish.key),
       sequence: this.#merge.sequenceOf(wish.key),
       writer: this.#merge.writerOf(wish.key),
+      bytes: FLIGHT_BYTES + 2 * nameBytes(wish.key),
     }));
-    const isOver = this.#flights.size + cells.length > FLIGHTS_MAX;
+    const bytes = cells.reduce((sum, cell) => sum + cell.bytes, this.#flightBytes);
+    const isOver = this.#flights.size + cells.length > FLIGHTS_MAX || bytes > FLIGHTS_MAX_BYTES;
     if (isOver || cells.every(({ text }) => this.#hasJustFailed(text, beganMs))) {
       return cells.map(async ({ sequence }) => failure(sequence, beganMs));
     }
@@ -123,22 +140,28 @@ export class Refresh {
       { key, sequence: sequence - 1, writer },
     ]);
     const call = this.#calls.read(reads, this.#deadlineMs);
-    return cells.map(({ wish, text, sequence, writer }, i) => {
+    return cells.map(({ wish, text, sequence, writer, bytes }, i) => {
       const settled = Promise.all([call, this.#send(raises[i]!)]).then(([answers, raised]) => {
         const { mayClaim } = this.#flights.get(text)!;
-        this.#flights.delete(text);
+        this.#end(text);
         const [current = null, previous = null] = answers?.slice(2 * i, 2 * i + 2) ?? [];
         const cell = { key: wish.key, text, sequence, writer };
         return this.#settle(cell, mayClaim, beganMs, raised ?? current, previous);
       });
       // A clock that fails while the answer is merged: the decision reads the clock next, and its caller receives the error.
-      const outcome = settled.catch(() => {
-        this.#flights.delete(text);
+      const outcome: Promise<ReadOutcome> = settled.catch(() => {
+        if (this.#flights.get(text)?.outcome === outcome) this.#end(text);
         return failure(sequence, beganMs);
       });
-      this.#flights.set(text, { sequence, beganMs, mayClaim: wish.mayClaim, outcome });
+      this.#flights.set(text, { bytes, sequence, beganMs, mayClaim: wish.mayClaim, outcome });
+      this.#flightBytes += bytes;
       return outcome;
     });
+  }
+
+  #end(text: string): void {
+    this.#flightBytes -= this.#flights.get(text)?.bytes ?? 0;
+    this.#flights.delete(text);
   }
 
   /** For a strict key, the raise of what this process has accepted and the origin has not confirmed. */
@@ -166,14 +189,27 @@ export class Refresh {
     this.#tell({ key: text, sequence, writer }, beganMs, isWhole ? current : null);
     this.#tell({ key: text, sequence: sequence - 1, writer }, beganMs, isWhole ? previous : null);
     if (!isWhole) {
-      this.#failedAtMs.delete(text);
-      this.#failedAtMs.set(text, this.#clock.monoMs());
-      if (this.#failedAtMs.size > FAILURES_MAX) this.#failedAtMs.delete(this.#failedAtMs.keys().next().value as string);
+      this.#keepFailure(text, this.#clock.monoMs());
       return failure(sequence, beganMs);
     }
-    this.#failedAtMs.delete(text);
+    this.#forgetFailure(text);
     const isOk = this.#merge.applyRead(key, sequence, writer, current, previous, beganMs, mayClaim);
     return { isOk, beganMs, sequence, current: current.sum, previous: previous.sum };
+  }
+
+  #keepFailure(text: string, nowMs: number): void {
+    this.#forgetFailure(text);
+    this.#failedAtMs.set(text, nowMs);
+    this.#failedBytes += failureBytes(text);
+    for (const [oldest, failedAtMs] of this.#failedAtMs) {
+      const isOver = this.#failedAtMs.size > FAILURES_MAX || this.#failedBytes > FAILURES_MAX_BYTES;
+      if (!isOver && nowMs - failedAtMs < RETRY_AFTER_MS) return;
+      this.#forgetFailure(oldest);
+    }
+  }
+
+  #forgetFailure(text: string): void {
+    if (this.#failedAtMs.delete(text)) this.#failedBytes -= failureBytes(text);
   }
 
   #hasJustFailed(text: string, nowMs: number): boolean {
@@ -188,6 +224,10 @@ export class Refresh {
     const isAnswered = answer !== null;
     this.#trace({ kind: "read", key, sequence, ...clocks, writer, total: 0, beganMs, isAnswered, sum, component });
   }
+}
+
+function failureBytes(text: string): number {
+  return FAILURE_BYTES + textBytes(text);
 }
 
 export function failure(sequence: Sequence, beganMs: number): ReadOutcome {

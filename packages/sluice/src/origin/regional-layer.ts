@@ -16,6 +16,7 @@ import type { Ledger } from "../engine/ledger.ts";
 import { windowStartMs } from "../engine/sequence.ts";
 import { CellMerge } from "./cell-merge.ts";
 import { freshnessMs } from "./freshness.ts";
+import { NearLimit } from "./near-limit.ts";
 import type { Origin } from "./origin.ts";
 import { OriginCalls } from "./origin-calls.ts";
 import { failure, type ReadWish, Refresh } from "./refresh.ts";
@@ -49,6 +50,8 @@ export class RegionalLayer implements Gate {
   readonly replay: Replay;
   readonly refresh: Refresh;
   readonly merge: CellMerge;
+  /** Null unless the origin is near. */
+  readonly nearLimit: NearLimit | null;
   readonly #engine: Engine;
   readonly #options: RegionalOptions;
   readonly #hurryWithinMs: number;
@@ -73,6 +76,8 @@ export class RegionalLayer implements Gate {
     const flushAhead = () => this.#flushAhead();
     this.#renewal = new Renewal(engine, this.replay, { flushMs, commandsPerSecond, clock, timers, flushAhead });
     this.refresh = new Refresh(this.calls, this.merge, clock, readTimeoutMs, trace);
+    this.nearLimit =
+      origin.isNear === true ? new NearLimit(this.calls, this.merge, { clock, timers, readTimeoutMs }) : null;
   }
 
   verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict {
@@ -96,6 +101,10 @@ export class RegionalLayer implements Gate {
 
   isSettled(slot: Slot, sequence: Sequence): boolean {
     return this.#engine.table.isSettled(slot, sequence, this.#engine.clock.monoMs());
+  }
+
+  mustAsk(left: number, limit: number): boolean {
+    return this.nearLimit?.isNear(left, limit) === true;
   }
 
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void {
@@ -123,7 +132,7 @@ export class RegionalLayer implements Gate {
   async readMany(keys: readonly { readonly key: Key; readonly mayClaim: boolean }[]): Promise<readonly Waited[]> {
     const arrivedMs = this.#engine.clock.monoMs();
     const { readTimeoutMs, timers } = this.#options;
-    const wishes = keys.map(({ key, mayClaim }) => this.#wish(key, mayClaim));
+    const wishes = keys.map(({ key, mayClaim }) => this.#wish(key, mayClaim, arrivedMs));
     // Somebody waits for it: the deadline keeps the process alive.
     const read = await withDeadline(() => this.refresh.readMany(wishes), readTimeoutMs, timers, undefined, true);
     const outcomes = read.kind === "done" ? read.value : wishes.map(() => failure(0 as Sequence, arrivedMs));
@@ -214,7 +223,9 @@ export class RegionalLayer implements Gate {
     return monoMs < table.freshUntilMs(slot, sequence);
   }
 
-  #wish(key: Key, mayClaim: boolean): ReadWish {
+  /** A near origin is read after the arrival of each request: it then knows of all that callers were told before. */
+  #wish(key: Key, mayClaim: boolean, arrivedMs: number): ReadWish {
+    if (this.nearLimit !== null) return { key, notBeforeMs: arrivedMs, mayClaim };
     const engine = this.#engine;
     const { h0, h1, h2 } = engine.locateKey(key);
     const { durationMs } = key;

@@ -60,4 +60,19 @@ describe("a large backlog", () => {
     }
     expect(waitedMs).toEqual([50, 0, 0]);
   });
+
+  test("a flush carries 16 MiB of names at most; the others go with the next, and cost may be waiting until then", async () => {
+    const { world, time, replay, origin } = replaying(100_000, 60_000);
+    const longest = (i: number) => "\u{1F600}".repeat(506) + String(i).padStart(6, "0");
+    for (let i = 0; i < 8_000; i++) world.accept(longest(i));
+    const { bytes } = world.ledger.name(world.slot(longest(0)))!;
+    const first = Math.floor((16 * 2 ** 20) / bytes);
+    time.pass(1_000);
+    await replay.flushOnce();
+    expect(world.ledger.unreplayed.size).toBe(8_000 - first);
+    expect(replay.unconfirmedForMs).toBe(1_000);
+    await replay.flushOnce();
+    expect([world.ledger.unreplayed.size, replay.unconfirmedForMs]).toEqual([0, 0]);
+    expect(new Set(origin.cellsRaised().map(({ key }) => key)).size).toBe(8_000);
+  });
 });

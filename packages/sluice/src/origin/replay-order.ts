@@ -8,9 +8,8 @@
  */
 import type { Slot } from "../core/brands.ts";
 import type { CellTable } from "../engine/cell-table.ts";
+import { USE_LEVELS, useLevel } from "../engine/use-level.ts";
 
-/** How finely slots are ordered by the use of their limit. */
-const USE_LEVELS = 8;
 /** A part of a flush that cannot carry all is for those that have waited longest, whatever they use of their limit. */
 const OLDEST_PART = 1 / 4;
 /** Slots of the table that are looked at for one flush: one to two milliseconds. */
@@ -55,10 +54,7 @@ export class ReplayOrder {
 
   #byUse(slots: Iterable<Slot>): Slot[] {
     const levels: Slot[][] = Array.from({ length: USE_LEVELS }, () => []);
-    for (const slot of slots) {
-      const use = this.#table.viewCurrent(slot) / this.#table.limitLow(slot);
-      levels[USE_LEVELS - 1 - Math.min(USE_LEVELS - 1, Math.floor(use * USE_LEVELS))]!.push(slot);
-    }
+    for (const slot of slots) levels[useLevel(this.#table, slot)]!.push(slot);
     return levels.flat();
   }
 }

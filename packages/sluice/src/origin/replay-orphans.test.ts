@@ -58,4 +58,28 @@ describe("orphans", () => {
     await flush;
     expect(replay.unconfirmed()).toBe(2);
   });
+
+  test("are bounded in bytes: the oldest of those with the longest names are given up", async () => {
+    const { world, accept, replay } = replaying();
+    const { ledger } = world;
+    const longest = (i: number) => "\u{1F600}".repeat(506) + String(i).padStart(6, "0");
+    for (let i = 0; i < 17_000; i++) {
+      accept(longest(i));
+      world.engine.release(world.slot(longest(i)), false);
+    }
+    const bytes = ledger.orphans.reduce((sum, { key }) => sum + 150 + 2 * key.length, 0);
+    expect(bytes).toBeLessThanOrEqual(32 * 2 ** 20);
+    expect(bytes).toBeGreaterThan(32 * 2 ** 20 - 2_500);
+    expect(ledger.orphans.at(-1)?.key).toContain("016999");
+    const { length } = ledger.orphans;
+    await replay.flushOnce(1_000);
+    expect(ledger.orphans).toHaveLength(length - 1_000);
+    // What was settled and what has expired is given back: the same number fits again.
+    ledger.dropOrphans(Number.POSITIVE_INFINITY);
+    for (let i = 0; i < length + 10; i++) {
+      accept(longest(i));
+      world.engine.release(world.slot(longest(i)), false);
+    }
+    expect(ledger.orphans).toHaveLength(length);
+  });
 });

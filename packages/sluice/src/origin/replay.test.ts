@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { replaying } from "../../../../test/replaying-engine.ts";
 import type { TraceEvent } from "../core/trace.ts";
+import { encodeKey } from "../engine/key.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -392,7 +393,8 @@ describe("replay", () => {
     const events: TraceEvent[] = [];
     const { world, time, accept, origin, replay } = replaying(100, 16, (event) => events.push(event));
     accept("a", 4);
-    const { text: key, writer } = world.ledger.name(world.slot())!;
+    const { writer } = world.ledger.name(world.slot())!;
+    const key = encodeKey(world.key());
     await origin.accept(key, world.sequence, 5);
     origin.trouble("failing");
     await replay.flushOnce();

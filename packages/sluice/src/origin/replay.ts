@@ -12,6 +12,7 @@ import type { Sequence, Slot } from "../core/brands.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Trace } from "../core/trace.ts";
 import type { CellTable } from "../engine/cell-table.ts";
+import { encodeKey } from "../engine/key.ts";
 import type { Ledger, Orphan, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs } from "../engine/sequence.ts";
 import type { CellMerge } from "./cell-merge.ts";
@@ -31,6 +32,9 @@ interface Entry {
 
 /** A flush that is not answered by then is counted as failed; what it did stays done. */
 const FLUSH_DEADLINE_MS = 1_000;
+
+/** Names of keys in one flush, once their texts are made: what is left goes with the next one. */
+const FLUSH_MAX_BYTES = 16 * 2 ** 20;
 
 /** After a loss, so many slots are looked at with each flush: two to four milliseconds. */
 const HEALED_AT_ONCE = 32_768;
@@ -162,15 +166,15 @@ export class Replay {
       return false;
     }
     this.#heal(HEALED_AT_ONCE);
-    const beat = this.#heartbeat.next(wallMs);
-    const entries = this.#entries(slots, wallMs, raisesMax - orphans.length);
+    const { entries, isCut } = this.#entries(slots, wallMs, raisesMax - orphans.length);
     const sent = orphans.length + entries.length;
     // A flush that carries the heartbeat alone costs as much as a cell.
     this.#budget.spend(Math.max(1, sent));
     this.hurried.clear();
+    const raises = [...orphans, ...entries.map(({ raise }) => raise)];
+    const beat = this.#heartbeat.next(wallMs, raises);
     // The beat goes last: a state of the origin that has it has all that was confirmed with it.
-    const raises = [...orphans, ...entries.map(({ raise }) => raise), beat];
-    const answers = await this.#calls.raise(raises, FLUSH_DEADLINE_MS);
+    const answers = await this.#calls.raise([...raises, beat], FLUSH_DEADLINE_MS);
     if (answers === null) {
       for (const { raise } of entries) this.#tell(raise, beganMs, null);
       return false;
@@ -180,7 +184,7 @@ export class Replay {
       this.#settle(entry, answers[orphans.length + i] ?? null, beganMs);
     });
     const isHealed = this.#unhealed >= this.#table.highWater;
-    const isWhole = isHealed && slots === this.#ledger.unreplayed && sent < raisesMax;
+    const isWhole = isHealed && slots === this.#ledger.unreplayed && sent < raisesMax && !isCut;
     if (isWhole && !answers.includes(null)) this.#cleanMs = beganMs;
     const beatAnswer = answers.at(-1) ?? null;
     if (beatAnswer !== null && this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();
@@ -201,8 +205,7 @@ export class Replay {
 
   #settleOrphans(orphans: readonly Orphan[], answers: readonly (OriginCount | null)[]): void {
     orphans.forEach((orphan, i) => {
-      const at = this.#ledger.orphans.indexOf(orphan);
-      if (answers[i] !== null && at !== -1) this.#ledger.orphans.splice(at, 1);
+      if (answers[i] !== null) this.#ledger.settleOrphan(orphan);
     });
   }
 
@@ -238,20 +241,23 @@ export class Replay {
     );
   }
 
-  /** What to send of these slots, cells nearest their limit first. */
-  #entries(slots: Slots, wallMs: number, raisesMax: number): Entry[] {
+  /** What to send of these slots, cells nearest their limit first. `isCut`: their names take too much memory for one flush. */
+  #entries(slots: Slots, wallMs: number, raisesMax: number): { readonly entries: Entry[]; readonly isCut: boolean } {
     const isBehind = slots.size > raisesMax;
     const entries: Entry[] = [];
+    let bytes = 0;
     for (const slot of this.#order.of(slots, raisesMax)) {
       if (entries.length >= raisesMax) break;
       const name = this.#ledger.name(slot);
       if (name === undefined) continue;
+      bytes += name.bytes;
+      if (bytes > FLUSH_MAX_BYTES) return { entries, isCut: true };
       const found = this.#entriesOf(slot, name, wallMs, isBehind);
       // Confirmed meanwhile, by a read that brought it along.
       if (!this.#hasUnreplayed(slot)) this.#ledger.markReplayed(slot);
       entries.push(...found);
     }
-    return entries.slice(0, raisesMax);
+    return { entries: entries.slice(0, raisesMax), isCut: false };
   }
 
   #entriesOf(slot: Slot, name: SlotName, wallMs: number, isBehind: boolean): Entry[] {
@@ -260,6 +266,7 @@ export class Replay {
     const sequence = table.sequence(slot);
     const before = (sequence - 1) as Sequence;
     const entries: Entry[] = [];
+    let text: string | undefined;
     for (const at of [sequence, before]) {
       const total = table.own(slot, at);
       const expiresAtMs = cellExpiryMs(at, durationMs);
@@ -267,7 +274,8 @@ export class Replay {
       const isUnreplayed = total > table.replayed(slot, at);
       const isAging = !isBehind && at === before && this.#isAging(table.freshUntilMs(slot, at), durationMs);
       if (!isUnreplayed && !isAging) continue;
-      const raise = { key: name.text, sequence: at, writer: name.writer, total, expiresAtMs };
+      text ??= encodeKey(name.key);
+      const raise = { key: text, sequence: at, writer: name.writer, total, expiresAtMs };
       entries.push({ slot, name, raise });
     }
     return entries;

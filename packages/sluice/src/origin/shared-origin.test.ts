@@ -107,6 +107,20 @@ describe("shared origin", () => {
     expect(await Promise.all(waiting)).toEqual(waiting.map(() => "ended"));
   });
 
+  test("such messages are bounded in bytes: the longest keys are 12 MiB sooner than short ones", async () => {
+    const { worker } = channel();
+    const stuck: unknown[] = [];
+    worker.send = (message) => stuck.push(message);
+    const origin = new SharedOrigin(worker);
+    const long = { ...read, key: "\u{1F600}".repeat(1_500) };
+    const waiting: Promise<unknown>[] = [];
+    for (let i = 0; i < 3_000; i++) waiting.push(origin.read([long]).catch(() => "ended"));
+    // 3 bytes for each of 3,000 units, and 150.
+    expect(stuck).toHaveLength(Math.ceil((12 * 2 ** 20) / 9_150));
+    await origin.close();
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(["ended"]));
+  });
+
   test("calls that nobody answers are bounded", async () => {
     const { worker } = channel();
     worker.send = (_, callback) => callback(null);

@@ -19,8 +19,11 @@ export interface MessageChannel {
 const MARK = "sluice/origin/1";
 /** Calls that wait for the parent at most: the layer has given up on older ones long before. */
 const CALLS_MAX = 10_000;
-/** Cells in messages that have not left this process: while the parent is frozen no more are piled up, which is some 10 MB. */
-const UNSENT_CELLS_MAX = 100_000;
+/** Messages that have not left this process: while the parent is frozen, calls beyond this fail at once. */
+const UNSENT_MAX_BYTES = 12 * 2 ** 20;
+/** A cell in a message, beside its key, of which a unit takes up to three bytes. */
+const CELL_BYTES = 150;
+const UNIT_BYTES = 3;
 
 interface Question {
   readonly mark: typeof MARK;
@@ -73,12 +76,13 @@ class ParentAway extends Error {
 /** A worker's side: an origin like any other. */
 export class SharedOrigin implements Origin {
   readonly isVolatile = true;
+  readonly isNear = true;
   readonly #channel: MessageChannel;
   readonly #waiting = new Map<number, Waiting>();
   readonly #hear = (message: unknown): void => this.#heard(message);
   readonly #lose = (): void => this.#rejectAll();
   #lastId = 0;
-  #unsent = 0;
+  #unsentBytes = 0;
 
   constructor(channel: MessageChannel) {
     checkChannel(channel, "channel");
@@ -107,13 +111,14 @@ export class SharedOrigin implements Origin {
       this.#waiting.set(id, { resolve, reject });
       const [oldest = id] = this.#waiting.keys();
       if (this.#waiting.size > CALLS_MAX) this.#settle(oldest, null);
-      if (this.#unsent >= UNSENT_CELLS_MAX) {
+      if (this.#unsentBytes >= UNSENT_MAX_BYTES) {
         this.#settle(id, null);
         return;
       }
-      this.#unsent += cells.length;
+      const bytes = cells.reduce((sum, { key }) => sum + CELL_BYTES + UNIT_BYTES * key.length, 0);
+      this.#unsentBytes += bytes;
       send(this.#channel, { mark: MARK, id, ask, cells }, (isSent) => {
-        this.#unsent -= cells.length;
+        this.#unsentBytes -= bytes;
         if (!isSent) this.#settle(id, null);
       });
     });

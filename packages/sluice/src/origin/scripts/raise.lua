@@ -14,9 +14,19 @@ local function isCount(number)
   return number and number >= 0 and number <= MOST and number % 1 == 0
 end
 
+-- A cell has `t` and `e` from its first write on. A hash without both is somebody else's: it must get neither fields nor an expiry.
+-- Whether there is one can be asked only by a user who has the right to.
+local function isForeign(key, held)
+  if held[1] then return not held[3] end
+  if redis.acl_check_cmd and not redis.acl_check_cmd('HLEN', key) then return false end
+  local length = redis.pcall('HLEN', key)
+  return type(length) == 'number' and length > 0
+end
+
 local function raise(key, field, total, expiry)
   local held = redis.pcall('HMGET', key, 't', field, 'e')
   if held.err then return held.err, 0 end
+  if isForeign(key, held) then return 'JUNK not a cell', 0 end
   local sum, component = tonumber(held[1] or 0), tonumber(held[2] or 0)
   if not isCount(sum) or not isCount(component) or component > sum then return 'JUNK not a cell', 0 end
   local rise = tonumber(total) - component

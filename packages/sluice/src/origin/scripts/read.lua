@@ -7,9 +7,12 @@ Answer     the mark; then two a cell: the sum and the component, 0 where there i
 ]]
 local answer = { ARGV[1] }
 for i, key in ipairs(KEYS) do
-  local held = redis.pcall('HMGET', key, 't', ARGV[i + 1])
+  local held = redis.pcall('HMGET', key, 't', ARGV[i + 1], 'e')
   if held.err then
     answer[2 * i], answer[2 * i + 1] = held.err, 0
+  elseif held[1] and not held[3] then
+    -- A cell has both from its first write on.
+    answer[2 * i], answer[2 * i + 1] = 'JUNK not a cell', 0
   else
     answer[2 * i], answer[2 * i + 1] = held[1] or 0, held[2] or 0
   end
