@@ -68,12 +68,23 @@ const NAMES: readonly (readonly [string, string, string])[] = [
 /** Herds come by the seed's number: drawn among the other shapes, they would have made every seed another world. */
 const HERD_EVERY = 8;
 
+/** Worlds in which every name takes more than two shares of the budget, so that names fill it before keys fill the table. By number, too. */
+const LONG_EVERY = 16;
+const LONG_UNITS = 500;
+
 /** The features come from a generator of their own: the other options of a seed are what they were before there were any. */
 export function drawOptions(seed: number): WorldOptions {
   const random = new SeededRandom(seed ^ 0x0fea_7e5d);
   const feature = drawFeature(random);
-  const plain = drawPlain(seed);
+  const drawn = drawPlain(seed);
+  const plain = seed % LONG_EVERY === LONG_EVERY - 5 ? withLongNames(drawn, random) : drawn;
   return feature === undefined ? plain : { ...plain, ...withFeature(plain, feature, random) };
+}
+
+/** From all keys fitting the budget for names to about a third of them. */
+function withLongNames(options: WorldOptions, random: SeededRandom): WorldOptions {
+  const keys = options.keys.map((key) => ({ ...key, identifier: key.identifier.padEnd(LONG_UNITS, ".") }));
+  return { ...options, keys, cellsMax: random.between(Math.ceil(keys.length / 2), 3 * keys.length) };
 }
 
 function drawPlain(seed: number): WorldOptions {

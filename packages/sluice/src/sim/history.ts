@@ -97,6 +97,8 @@ export interface Gauges {
   readonly degraded: number;
   readonly cellsLive: number;
   readonly cellsMax: number;
+  /** What the names of keys take; 0 without layers. */
+  readonly nameBytes: number;
   /** Keys, and reads under way; 0 without the layer. */
   readonly unreplayed: number;
   readonly unpublished: number;

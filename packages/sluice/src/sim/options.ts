@@ -1,5 +1,6 @@
 /** What a world is made of. A seed draws it: draw-options.ts. */
 import type { WhenFull } from "../engine/engine.ts";
+import { NAME_SHARE_BYTES, nameBytes } from "../engine/name-budget.ts";
 import type { FaultKind } from "./fault-kinds.ts";
 
 export interface WorldKey {
@@ -81,4 +82,10 @@ export interface WorldOptions {
   readonly script: "none" | "origin-flushed-every-20-s" | "origin-away-half-the-time";
   /** What operators and clients do in this world beside the ordinary (features.ts); missing: nothing. */
   readonly features?: readonly Feature[];
+}
+
+/** Whether the table, or the memory for names, may be too small for all keys of the world. */
+export function isTight({ cellsMax, keys }: Pick<WorldOptions, "cellsMax" | "keys">): boolean {
+  const bytes = keys.reduce((sum, key) => sum + nameBytes(key), 0);
+  return cellsMax < keys.length || bytes >= cellsMax * NAME_SHARE_BYTES;
 }

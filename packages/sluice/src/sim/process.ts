@@ -232,6 +232,7 @@ export class Life implements Caller {
       degraded: decisions.degraded,
       cellsLive: cells.live,
       cellsMax: cells.max,
+      nameBytes: cells.nameBytes,
       unreplayed: origin?.unreplayed ?? 0,
       unpublished: global?.unpublished ?? 0,
       readsInFlight: origin?.readsInFlight ?? 0,

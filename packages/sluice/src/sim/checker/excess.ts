@@ -8,7 +8,7 @@
 import type { DecisionEvent } from "../../core/trace.ts";
 import { freshnessMs } from "../../origin/freshness.ts";
 import type { HistoryLine } from "../history.ts";
-import type { WorldOptions } from "../options.ts";
+import { isTight, type WorldOptions } from "../options.ts";
 import type { Accepted } from "./accepted.ts";
 import { Disturbances } from "./disturbance.ts";
 import { type Horizons, horizonsOf, isOriginFar } from "./horizons.ts";
@@ -69,10 +69,12 @@ export class Excess implements CheckerPart {
     this.#disturbances!.at(truth.life(process).region).tell(atMs, "link-cut", isCut);
   }
 
-  /** A key without counts may have no slot: in a table that is too small, an import passes it by. */
-  #slot(atMs: number, process: string, { key, own, others, foreign }: DecisionEvent): void {
-    const { cellsMax, keys } = this.#options!;
-    if (cellsMax < keys.length && own + others + foreign === 0) this.#slotlessMs.set(`${process} ${key}`, atMs);
+  /**
+   * A key may have had no slot: in a table that is too small, an import passes it by. What others in the region counted says nothing: the
+   * read for this request may have brought it.
+   */
+  #slot(atMs: number, process: string, { key, own, foreign }: DecisionEvent): void {
+    if (isTight(this.#options!) && own + foreign === 0) this.#slotlessMs.set(`${process} ${key}`, atMs);
   }
 
   #allowed(atMs: number, process: string, event: DecisionEvent, truth: Truth): Problem {

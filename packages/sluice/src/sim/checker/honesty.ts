@@ -6,11 +6,15 @@
  * room, and a history does not show whether a read was missing as well.
  */
 import type { DecisionEvent, OriginEvent } from "../../core/trace.ts";
+import { NAME_SHARE_BYTES, nameBytes } from "../../engine/name-budget.ts";
 import type { Gauges, HistoryLine, WorldEvent } from "../history.ts";
 import type { WorldOptions } from "../options.ts";
 import type { CheckerPart, Problem } from "./part.ts";
 
-type Counted = Omit<Gauges, "kind" | "cellsLive" | "cellsMax" | "unreplayed" | "unpublished" | "readsInFlight">;
+type Counted = Omit<
+  Gauges,
+  "kind" | "cellsLive" | "cellsMax" | "nameBytes" | "unreplayed" | "unpublished" | "readsInFlight"
+>;
 type Count = keyof Omit<Counted, "degraded" | "originCalls" | "originMessages">;
 type Answer = Extract<WorldEvent, { kind: "answer" }>;
 
@@ -120,6 +124,9 @@ function decided(deeds: Deeds, { reason, success, degraded }: DecisionEvent): vo
 function bounds(event: Gauges, { keys, cellsMax, globalMode }: WorldOptions): Problem {
   const { cellsLive, unreplayed, unpublished, readsInFlight } = event;
   if (event.cellsMax !== cellsMax || cellsLive > cellsMax) return `bounds: ${cellsLive} cells of ${cellsMax}`;
+  const names = keys.map((key) => nameBytes(key));
+  if (event.nameBytes >= cellsMax * NAME_SHARE_BYTES + Math.max(...names))
+    return `bounds: ${event.nameBytes} bytes of names`;
   if (unreplayed > cellsLive) return `bounds: ${unreplayed} unreplayed keys of ${cellsLive}`;
   // With denials alone, what waits is a row: it outlives the slot of its key.
   if (unpublished > (globalMode === "denials" ? PENDING_MAX : cellsLive))

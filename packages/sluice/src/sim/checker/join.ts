@@ -11,6 +11,7 @@
  */
 import type { DecisionEvent, ImportEvent, OriginEvent } from "../../core/trace.ts";
 import type { HistoryLine } from "../history.ts";
+import { isTight } from "../options.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { Truth } from "./truth.ts";
 
@@ -32,7 +33,7 @@ export class Join implements CheckerPart {
   check({ process, event }: HistoryLine, truth: Truth): Problem {
     switch (event.kind) {
       case "setup":
-        this.#isTight = event.options.cellsMax < event.options.keys.length;
+        this.#isTight = isTight(event.options);
         return undefined;
       case "read":
       case "raise":

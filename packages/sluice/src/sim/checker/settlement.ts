@@ -14,7 +14,7 @@
  */
 import type { DecisionEvent, ImportEvent } from "../../core/trace.ts";
 import type { HistoryLine, WorldEvent } from "../history.ts";
-import type { WorldOptions } from "../options.ts";
+import { isTight, type WorldOptions } from "../options.ts";
 import { Disturbances } from "./disturbance.ts";
 import { horizonsOf, mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
@@ -125,7 +125,7 @@ export class Settlement implements CheckerPart {
     const held = cell.storedSum(region);
     if (own + others < held) return `convergence: knows ${own} + ${others} of ${key}, the origin has ${held}`;
     const isGlobal = options.hasGlobal && options.globalMode !== "denials" && durationMs >= options.globalMinDuration;
-    if (!isGlobal || options.cellsMax < options.keys.length) return undefined;
+    if (!isGlobal || isTight(options)) return undefined;
     const rows = foreignRows(cell, region, this.#drainedMs, truth);
     return foreign >= rows ? undefined : `convergence: foreign ${foreign}, the global counters have ${rows}`;
   }

@@ -50,7 +50,7 @@ export class CellTruth {
   readonly missing: Map<string, Missing> = new Map();
   /** The largest limit asked of it. */
   limitMax = 0;
-  /** When each life first asked for less than ever before in this cell. */
+  /** When each life first asked for less than before in this cell, since the first cost that it counted there. */
   readonly lows: Map<string, { readonly atMs: number; readonly limit: number }[]> = new Map();
 
   region(region: string): number {
@@ -70,9 +70,12 @@ export class CellTruth {
     risen.push({ atMs, count });
   }
 
-  /** A life allowed or denied a cost under a limit: kept if it is the lowest so far. */
-  asked(life: string, limit: number, atMs: number): void {
-    const lows = this.lows.get(life) ?? [];
+  /**
+   * A life allowed or denied a cost under a limit: kept if it is the lowest since the first cost that the life counted in this cell. That
+   * cost starts the lowest limit again, as it does in the table: a limit that only requests before it had no longer sets the floor.
+   */
+  asked(life: string, limit: number, atMs: number, isFirstCost: boolean): void {
+    const lows = isFirstCost ? [] : (this.lows.get(life) ?? []);
     this.lows.set(life, lows);
     if (limit < (lows.at(-1)?.limit ?? Number.POSITIVE_INFINITY)) lows.push({ atMs, limit });
   }
@@ -247,7 +250,8 @@ export class Truth {
     this.durations.set(key, event.durationMs);
     const cell = this.#writable(key, sequence);
     cell.limitMax = Math.max(cell.limitMax, limit);
-    if (event.isCounted || event.reason === "limit") cell.asked(life, limit, atMs);
+    const isFirstCost = event.isCounted && cost > 0 && (writer !== cell.current.get(life) || cell.ownOf(life) === 0);
+    if (event.isCounted || event.reason === "limit") cell.asked(life, limit, atMs, isFirstCost);
     if (event.batch !== 0) this.#toldItem(`${life} ${event.batch}`, event);
     if (!event.isCounted || cost === 0) return;
     const { region } = this.life(life);
