@@ -12,6 +12,13 @@ export function isPreset({ id }: { readonly id: string }): boolean {
   return id.startsWith("key_preset_");
 }
 
+const NAMESPACE_ID = new RegExp(`^rlns_[0-9A-Za-z]{${ID_LENGTH}}$`);
+
+/** Whether a text could be the id of a namespace, of any workspace. */
+export function isNamespaceIdForm(text: string): boolean {
+  return NAMESPACE_ID.test(text);
+}
+
 export function newId(prefix: "ws" | "rlns" | "rlor" | "key" | "key_preset", random: Random): string {
   return `${prefix}_${randomBase62(ID_LENGTH, random)}`;
 }

@@ -1,7 +1,7 @@
 /** What every admin store does, whatever database it is on. */
 import { afterEach, describe, expect, test } from "vitest";
 import { SYSTEM } from "../system.ts";
-import { type AdminStore, KeyNotRoot, NameTaken } from "./admin-store.ts";
+import { type AdminStore, type KeyActor, KeyNotRoot, NameTaken } from "./admin-store.ts";
 import { bootstrap, DEFAULT_WORKSPACE } from "./bootstrap.ts";
 import type { KeyRecord, OverrideRecord } from "./records.ts";
 import type { SqlAdminOptions } from "./sql-admin-store.ts";
@@ -57,19 +57,19 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       };
       const on = { isDisabled: false, permissions: ["*"] };
       const off = { isDisabled: true, permissions: ["*"] };
-      const results = await preset("first-preset-value");
+      const results = await preset("the-first-preset-value");
       expect(results.map(({ createdToken }) => createdToken)).toEqual([null, null, null, null]);
-      expect(await states()).toEqual(new Map([[hashOf("first-preset-value"), on]]));
-      await preset("second-preset-value");
+      expect(await states()).toEqual(new Map([[hashOf("the-first-preset-value"), on]]));
+      await preset("the-second-preset-value");
       expect(await states()).toEqual(
         new Map([
-          [hashOf("first-preset-value"), off],
-          [hashOf("second-preset-value"), on],
+          [hashOf("the-first-preset-value"), off],
+          [hashOf("the-second-preset-value"), on],
         ]),
       );
-      await preset("first-preset-value");
-      expect((await states()).get(hashOf("first-preset-value"))).toEqual(on);
-      expect((await states()).get(hashOf("second-preset-value"))).toEqual(off);
+      await preset("the-first-preset-value");
+      expect((await states()).get(hashOf("the-first-preset-value"))).toEqual(on);
+      expect((await states()).get(hashOf("the-second-preset-value"))).toEqual(off);
       const audit = await several[0]!.readAudit(WS, { limit: 100 });
       expect(audit.map(({ action }) => action).reverse()).toEqual([
         "workspace.create",
@@ -88,8 +88,12 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       const { keys } = (await store!.changesSince(0))!;
       expect(keys).toHaveLength(1);
       await store!.createWorkspace({ ...DEFAULT_WORKSPACE, id: "ws_b", name: "b" }, null, ACTOR);
-      await store!.saveKey(key("key_b", { workspaceId: "ws_b", hash: hashOf("token-of-b") }), "key.create", ACTOR);
-      await expect(bootstrap(store!, "token-of-b", SYSTEM)).rejects.toThrow(NameTaken);
+      await store!.saveKey(
+        key("key_b", { workspaceId: "ws_b", hash: hashOf("the-token-of-workspace-b") }),
+        "key.create",
+        ACTOR,
+      );
+      await expect(bootstrap(store!, "the-token-of-workspace-b", SYSTEM)).rejects.toThrow(NameTaken);
     });
 
     test.each<[string, Partial<KeyRecord>]>([
@@ -99,10 +103,37 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
     ])("%s that is preset stays what it is, and is refused", async (_, more) => {
       const [store] = await stores(1);
       await bootstrap(store!, null, SYSTEM);
-      await store!.saveKey(key("key_1", { hash: hashOf("token-of-a-service"), ...more }), "key.create", ACTOR);
+      await store!.saveKey(key("key_1", { hash: hashOf("the-token-of-a-service"), ...more }), "key.create", ACTOR);
       const before = await store!.changesSince(0);
-      await expect(bootstrap(store!, "token-of-a-service", SYSTEM)).rejects.toThrow(KeyNotRoot);
+      await expect(bootstrap(store!, "the-token-of-a-service", SYSTEM)).rejects.toThrow(KeyNotRoot);
       expect(await store!.changesSince(0)).toEqual(before);
+    });
+
+    test("a key that was revoked makes no more changes, not even those that wait", async () => {
+      const [store, operator] = await stores(2);
+      await bootstrap(store!, null, SYSTEM);
+      await store!.saveKey(key("key_1"), "key.create", ACTOR);
+      const refused = new Error("revoked");
+      const actor: KeyActor = {
+        keyId: "key_1",
+        workspaceId: WS,
+        check: (found) => {
+          if (found === null) throw refused;
+        },
+      };
+      let made = 0;
+      const flood = async (identifier: string) => {
+        for (;;) {
+          await store!.setOverride(override(identifier, 1 + (made % 100)), actor);
+          made++;
+        }
+      };
+      const floods = ["a", "b", "c", "d", "e", "f", "g", "h"].map(flood);
+      const ends = Promise.allSettled(floods);
+      await operator!.deleteKey("key_1", ACTOR);
+      for (const end of await ends) expect(end).toMatchObject({ status: "rejected", reason: refused });
+      const audit = await store!.readAudit(WS, { limit: 1 });
+      expect(audit.map(({ action }) => action)).toEqual(["key.revoke"]);
     });
 
     test("servers that create a namespace at once get the same one", async () => {
@@ -134,6 +165,22 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       expect((await store!.createNamespace("ws_other", "a", ACTOR)).workspaceId).toBe("ws_other");
       await store!.saveNamespace({ id: made[0]!, deletedAtMs: 1_000 }, "namespace.delete", ACTOR);
       expect((await store!.createNamespace(WS, "one more", ACTOR)).name).toBe("one more");
+    });
+
+    test("a workspace has no more living namespaces than it may, whichever server makes and deletes them", async () => {
+      const [here, there] = await stores(2, { namespacesMax: 3 });
+      const full = { name: "NamespaceLimitReached" };
+      const first = await here!.createNamespace(WS, "a", ACTOR);
+      await there!.createNamespace(WS, "b", ACTOR);
+      await here!.createNamespace(WS, "c", ACTOR);
+      await expect(there!.createNamespace(WS, "d", ACTOR)).rejects.toMatchObject(full);
+      await expect(here!.createNamespace(WS, "d", ACTOR)).rejects.toMatchObject(full);
+      await there!.saveNamespace({ id: first.id, deletedAtMs: 1_000 }, "namespace.delete", ACTOR);
+      expect((await here!.createNamespace(WS, "d", ACTOR)).name).toBe("d");
+      await expect(
+        there!.saveNamespace({ id: first.id, deletedAtMs: null }, "namespace.restore", ACTOR),
+      ).resolves.not.toBeNull();
+      await expect(here!.createNamespace(WS, "e", ACTOR)).rejects.toMatchObject(full);
     });
 
     test("a deleted namespace frees its name, and comes back only while nobody else has it", async () => {

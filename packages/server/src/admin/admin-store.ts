@@ -11,6 +11,8 @@ export interface Changes {
   readonly revision: number;
   /** This is everything that there is, and what is not in it is gone. */
   readonly isWhole: boolean;
+  /** Rows that could not be read and were skipped: their kinds and ids. */
+  readonly corrupt: readonly string[];
   readonly workspaces: readonly WorkspaceRecord[];
   readonly namespaces: readonly NamespaceRecord[];
   readonly overrides: readonly (OverrideRecord & Deletable)[];
@@ -32,8 +34,21 @@ export interface AuditQuestion {
   readonly untilMs?: number;
 }
 
-/** Who makes a change: `key:key_…` or `cli:<user>`. */
-export type Actor = string;
+/** Who makes a change: a command or the server itself, as the trail names it (`cli:<user>`), or a key. */
+export type Actor = string | KeyActor;
+
+/** A key that asks for a change. The trail names it `key:key_…`. */
+export interface KeyActor {
+  readonly keyId: string;
+  readonly workspaceId: string;
+  /**
+   * Called inside the transaction of the change, with the key and the workspace as they are stored at that moment: the key may have been
+   * revoked while the change waited. Throws if the key may not make the change; then nothing is changed.
+   */
+  check(key: KeyRecord | null, workspace: WorkspaceRecord | null, nowMs: number): void;
+  /** Called before a new namespace is asked for, once for all requests that share its change. Throws if the workspace cannot pay. */
+  charge?(): Promise<void>;
+}
 
 export interface AdminStore {
   /** What changed after this revision; null if nothing did. 0 asks for everything. */
@@ -100,6 +115,11 @@ export class NamespaceLimitReached extends Error {
 /** The token that shall be preset is that of a key which may do less. */
 export class KeyNotRoot extends Error {
   override readonly name = "KeyNotRoot";
+}
+
+/** Too much work waits for the store: nothing was changed. Try again. */
+export class TooManyChanges extends Error {
+  override readonly name = "TooManyChanges";
 }
 
 /** The store is away or refuses: nothing was changed, or it is not known. Try again. */

@@ -13,7 +13,8 @@ import { hashOf, isMistyped, newToken, startOf, TOKEN_LENGTH_MAX } from "./token
 
 export const DEFAULT_WORKSPACE: WorkspaceRecord = { id: "default", name: "default", isDisabled: false, quota: null };
 const ACTOR = "server";
-const PRESET_LENGTH_MIN = 8;
+/** 20 random hexadecimal digits are 80 bits: too many to guess over HTTP, and for somebody who has the hash. */
+const PRESET_LENGTH_MIN = 20;
 const PRESET = /^[!-~]+$/;
 /** What a key may do that may do everything. */
 const EVERYTHING: readonly string[] = ["*"];

@@ -6,11 +6,17 @@
  */
 import type { KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
 
+export interface OverrideUse {
+  readonly overrides: number;
+  /** In the patterns among them. */
+  readonly stars: number;
+}
+
 export interface Directory {
   /** The key of this token; undefined if there is none or it has expired. Takes the same time for all. */
   keyOf(token: string): KeyRecord | undefined;
   workspaceOf(id: string): WorkspaceRecord | undefined;
-  /** By id or name: the living one if there is one, else the last deleted one of that name. Never one of another workspace. */
+  /** The one with this id, else the living one of this name, else the last deleted one of this name. Never one of another workspace. */
   namespaceOf(workspaceId: string, idOrName: string): NamespaceRecord | undefined;
   /** All of a workspace, by name, deleted ones included. */
   namespacesOf(workspaceId: string): readonly NamespaceRecord[];
@@ -20,6 +26,8 @@ export interface Directory {
   overrideOf(namespaceId: string, identifier: string): OverrideRecord | undefined;
   /** All of a namespace, ordered by identifier. */
   overridesOf(namespaceId: string): readonly OverrideRecord[];
+  /** How many overrides a namespace or a workspace has, of deleted namespaces too. */
+  overrideUseOf(namespaceOrWorkspaceId: string): OverrideUse;
   /** All of a workspace. */
   keysOf(workspaceId: string): readonly KeyRecord[];
   /** Asks the store now. Resolves when what it answered is in place; rejects with AdminStoreAway. */
@@ -28,6 +36,8 @@ export interface Directory {
   readonly isLoaded: boolean;
   /** Whether anybody can be let in. */
   readonly hasKeys: boolean;
+  /** Records that could not be read and are missing here: their kinds and ids. */
+  readonly corrupt: readonly string[];
   /** Since the store last answered. */
   readonly ageMs: number;
 }

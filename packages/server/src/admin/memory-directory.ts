@@ -7,7 +7,7 @@
  */
 import type { Environment } from "../system.ts";
 import { type AdminStore, AdminStoreAway, type Changes } from "./admin-store.ts";
-import type { Directory } from "./directory.ts";
+import type { Directory, OverrideUse } from "./directory.ts";
 import { NamespaceIndex } from "./namespace-index.ts";
 import { OverrideMatch } from "./override-match.ts";
 import type { KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
@@ -18,15 +18,24 @@ const POLL_MS = 500;
 const JITTER_MS = 200;
 /** More different keys than this are rarely in use at one server; the others are hashed each time. */
 const HASHES_MAX = 1_000;
+const NO_USE: OverrideUse = { overrides: 0, stars: 0 };
 const NO_HASH = "0".repeat(64);
+
+/** How often everything is read while a record is corrupt: a repair by hand has no revision. */
+const REPAIR_CHECK_MS = 30_000;
+/** How many corrupt records are named. */
+const CORRUPT_MAX = 100;
 
 /** Everything that is known: replaced whole when everything was read. */
 class Holdings {
   revision = 0;
+  readonly corrupt = new Set<string>();
   readonly workspaces = new Map<string, WorkspaceRecord>();
   readonly namespaces = new Map<string, NamespaceIndex>();
   /** By namespace. */
   readonly overrides = new Map<string, OverrideMatch>();
+  /** Of each workspace, over its namespaces. */
+  readonly overrideUse = new Map<string, OverrideUse>();
   readonly keys = new Map<string, KeyRecord>();
   readonly keysByHash = new Map<string, KeyRecord>();
 }
@@ -45,6 +54,8 @@ export class MemoryDirectory implements Directory {
   #answeredAtMs: number | null = null;
   readonly #madeAtMs: number;
   #mustReadAll = true;
+  /** When everything was last read. */
+  #wholeAtMs = 0;
   #underWay: Promise<void> | null = null;
   /** The question that follows the one under way. */
   #next: Promise<void> | null = null;
@@ -103,6 +114,10 @@ export class MemoryDirectory implements Directory {
     return this.#holdings.keys.size > 0;
   }
 
+  get corrupt(): readonly string[] {
+    return [...this.#holdings.corrupt];
+  }
+
   get ageMs(): number {
     return this.#environment.clock.monoMs() - (this.#answeredAtMs ?? this.#madeAtMs);
   }
@@ -141,6 +156,11 @@ export class MemoryDirectory implements Directory {
     return this.#holdings.overrides.get(namespaceId)?.sorted() ?? [];
   }
 
+  overrideUseOf(namespaceOrWorkspaceId: string): OverrideUse {
+    const { overrides, overrideUse } = this.#holdings;
+    return overrides.get(namespaceOrWorkspaceId)?.use ?? overrideUse.get(namespaceOrWorkspaceId) ?? NO_USE;
+  }
+
   keysOf(workspaceId: string): readonly KeyRecord[] {
     return [...this.#holdings.keys.values()].filter((key) => key.workspaceId === workspaceId);
   }
@@ -155,8 +175,13 @@ export class MemoryDirectory implements Directory {
 
   async #askOnce(): Promise<void> {
     try {
-      const changes = await this.#store.changesSince(this.#mustReadAll ? 0 : this.#holdings.revision);
-      if (changes?.isWhole === true) this.#holdings = new Holdings();
+      const { clock } = this.#environment;
+      const isRepairDue = this.#holdings.corrupt.size > 0 && clock.monoMs() - this.#wholeAtMs >= REPAIR_CHECK_MS;
+      const changes = await this.#store.changesSince(this.#mustReadAll || isRepairDue ? 0 : this.#holdings.revision);
+      if (changes?.isWhole === true) {
+        this.#holdings = new Holdings();
+        this.#wholeAtMs = clock.monoMs();
+      }
       if (changes !== null) apply(changes, this.#holdings);
       this.#mustReadAll = false;
       this.#answeredAtMs = this.#environment.clock.monoMs();
@@ -168,14 +193,21 @@ export class MemoryDirectory implements Directory {
 }
 
 function apply(changes: Changes, holdings: Holdings): void {
+  for (const row of changes.corrupt) if (holdings.corrupt.size < CORRUPT_MAX) holdings.corrupt.add(row);
   for (const workspace of changes.workspaces) holdings.workspaces.set(workspace.id, workspace);
   for (const namespace of changes.namespaces) {
     made(holdings.namespaces, namespace.workspaceId, () => new NamespaceIndex()).set(namespace);
   }
   for (const { isDeleted, ...override } of changes.overrides) {
     const match = made(holdings.overrides, override.namespaceId, () => new OverrideMatch());
+    const before = match.use;
     if (isDeleted) match.delete(override.identifier);
     else match.set(override);
+    const { overrides, stars } = holdings.overrideUse.get(override.workspaceId) ?? NO_USE;
+    holdings.overrideUse.set(override.workspaceId, {
+      overrides: overrides + match.use.overrides - before.overrides,
+      stars: stars + match.use.stars - before.stars,
+    });
     if (match.size === 0) holdings.overrides.delete(override.namespaceId);
   }
   for (const { isDeleted, ...key } of changes.keys) {

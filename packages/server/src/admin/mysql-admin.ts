@@ -28,11 +28,15 @@ const KINDS: ReadonlyMap<number, FailureKind> = new Map([
   [1227, "forbidden"],
   [1290, "forbidden"], // read only
   [1836, "forbidden"],
+  [1021, "full"], // the disk
+  [1114, "full"], // the table
 ]);
+
+const PACKET_TOO_LARGE = 1153;
 
 export function mysqlAdmin(url: string, manner: SqlManner): AdminDriver {
   const address = sqlAddress(url, 3306, manner);
-  return { dialect: DIALECT, timeoutMs: manner.timeoutMs, open: () => open(address), kindOf };
+  return { dialect: DIALECT, timeoutMs: manner.timeoutMs, isBlocking: false, open: () => open(address), kindOf };
 }
 
 async function open({ tls, timeoutMs, user, password, ...place }: SqlAddress): Promise<AdminConnection> {
@@ -49,12 +53,22 @@ async function open({ tls, timeoutMs, user, password, ...place }: SqlAddress): P
   connection.on("error", () => {});
   const run: AdminConnection["run"] = async (sql, ...values) => {
     // Transactions and locks are not for the prepared protocol everywhere, and have no values.
-    const [rows] = await (values.length === 0 ? connection.query(sql) : connection.execute(sql, values));
+    const [rows] = await (values.length === 0 ? connection.query(sql) : connection.execute(sql, values)).catch(
+      explained,
+    );
     return Array.isArray(rows) ? (rows as SqlRow[]) : [];
   };
   // Sent ahead of everything else on the connection. If it fails, so does what follows.
   run(`SET SESSION innodb_lock_wait_timeout = ${LOCK_TIMEOUT_S}`).catch(() => {});
   return { run, destroy: () => connection.destroy() };
+}
+
+/** The server's own words name the setting, and not what to do. */
+function explained(error: unknown): never {
+  if ((error as { errno?: unknown }).errno !== PACKET_TOO_LARGE) throw error;
+  throw new Error("the change is larger than max_allowed_packet of the database: raise that to 1 MiB or more", {
+    cause: error,
+  });
 }
 
 function kindOf(error: unknown): FailureKind {

@@ -1,14 +1,16 @@
 /**
  * The namespaces of one workspace, by id and by name.
  *
- * A name may be that of one living namespace and of any number of deleted ones, and may even look like another's id. What is asked for
- * is found in this order: the living one with this id, the living one with this name, the deleted one with this id, and the one of
- * this name that was deleted last.
+ * A name may be that of one living namespace and of any number of deleted ones. A namespace is found in this order: the one with this id,
+ * living or deleted; the living one with this name; the one of this name that was deleted last. So a namespace that an earlier release
+ * has given the id of another as its name never stands for that other one.
  */
 import type { NamespaceRecord } from "./records.ts";
+import { SortedItems } from "./sorted-items.ts";
 
 export class NamespaceIndex {
   readonly #byId = new Map<string, NamespaceRecord>();
+  readonly #sorted = new SortedItems<NamespaceRecord>((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
   readonly #living = new Map<string, NamespaceRecord>();
   /** Those of one name, in no order. */
   readonly #deleted = new Map<string, Map<string, NamespaceRecord>>();
@@ -16,6 +18,7 @@ export class NamespaceIndex {
   set(namespace: NamespaceRecord): void {
     const { id, name, deletedAtMs } = namespace;
     this.#byId.set(id, namespace);
+    this.#sorted.set(namespace);
     if (this.#living.get(name)?.id === id) this.#living.delete(name);
     this.#deleted.get(name)?.delete(id);
     if (deletedAtMs === null) {
@@ -28,14 +31,12 @@ export class NamespaceIndex {
   }
 
   of(idOrName: string): NamespaceRecord | undefined {
-    const byId = this.#byId.get(idOrName);
-    if (byId?.deletedAtMs === null) return byId;
-    return this.#living.get(idOrName) ?? byId ?? this.#lastDeleted(idOrName);
+    return this.#byId.get(idOrName) ?? this.#living.get(idOrName) ?? this.#lastDeleted(idOrName);
   }
 
   /** By name, then by id, in the order of code units: the order in which the pages of a list go on. */
   all(): readonly NamespaceRecord[] {
-    return [...this.#byId.values()].sort((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
+    return this.#sorted.sorted(this.#byId.values());
   }
 
   #lastDeleted(name: string): NamespaceRecord | undefined {

@@ -20,7 +20,9 @@ export async function openAdminStore(
   environment: Environment,
   options: SqlAdminOptions = {},
 ): Promise<SqlAdminStore> {
-  return new SqlAdminStore(await openAdminLink(place, environment), environment, options);
+  const driver = await driverOf(place);
+  const links = { reads: new SqlLink(driver, environment), work: new SqlLink(driver, environment) };
+  return new SqlAdminStore(links, environment, options);
 }
 
 export async function openAdminLink(place: AdminPlace, environment: Environment): Promise<SqlLink> {

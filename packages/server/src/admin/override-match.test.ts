@@ -133,15 +133,4 @@ describe("override match", () => {
     }
     expect(wrong).toBe(0);
   });
-
-  test("ten thousand patterns of usual forms: a new identifier meets a handful of them", () => {
-    const forms = [(i: number) => `org_${i}_*`, (i: number) => `*_${i}@corp`, (i: number) => `user_*_${i}`];
-    const match = matchOf(forms.flatMap((form) => Array.from({ length: 3_334 }, (_, i) => form(i))));
-    const asked = 20_000;
-    const before = process.cpuUsage();
-    for (let i = 0; i < asked; i++) match.for(`org_${i}_user`);
-    const { user, system } = process.cpuUsage(before);
-    // Measured: 1 to 2 µs of processor time; one by one it would be 200.
-    expect((user + system) / asked).toBeLessThan(20);
-  });
 });

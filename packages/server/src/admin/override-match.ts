@@ -5,8 +5,11 @@
  * What was found is remembered for a bounded number of identifiers, and forgotten when a pattern changes: whatever patterns somebody
  * sets, an identifier that asks often costs one look-up.
  */
-import { isPattern, PatternIndex } from "./pattern-index.ts";
+import type { OverrideUse } from "./directory.ts";
+import { isPattern, starsIn } from "./pattern.ts";
+import { PatternIndex } from "./pattern-index.ts";
 import type { OverrideRecord } from "./records.ts";
+import { SortedItems } from "./sorted-items.ts";
 
 /** Below, to look is as cheap as to remember. */
 const PATTERNS_TO_REMEMBER = 8;
@@ -17,7 +20,9 @@ export class OverrideMatch {
   /** By exactly what they were set with, patterns too. */
   readonly #byText = new Map<string, OverrideRecord>();
   readonly #patterns = new PatternIndex();
-  #sorted: readonly OverrideRecord[] | null = null;
+  readonly #sorted = new SortedItems<OverrideRecord>(byIdentifier);
+  /** In all patterns. */
+  #stars = 0;
   /** Null: none applies. */
   #younger = new Map<string, OverrideRecord | null>();
   #older = new Map<string, OverrideRecord | null>();
@@ -26,18 +31,27 @@ export class OverrideMatch {
     return this.#byText.size;
   }
 
+  get use(): OverrideUse {
+    return { overrides: this.#byText.size, stars: this.#stars };
+  }
+
   /** Sets the override of an identifier or pattern. */
   set(override: OverrideRecord): void {
-    this.#byText.set(override.identifier, override);
-    this.#sorted = null;
-    if (!isPattern(override.identifier)) return;
+    const { identifier } = override;
+    if (!this.#byText.has(identifier)) this.#stars += starsIn(identifier);
+    this.#byText.set(identifier, override);
+    this.#sorted.set(override);
+    if (!isPattern(identifier)) return;
     this.#patterns.set(override);
     this.#forget();
   }
 
   delete(identifier: string): void {
+    const override = this.#byText.get(identifier);
+    if (override === undefined) return;
+    this.#stars -= starsIn(identifier);
     this.#byText.delete(identifier);
-    this.#sorted = null;
+    this.#sorted.delete(override);
     if (this.#patterns.delete(identifier)) this.#forget();
   }
 
@@ -48,8 +62,7 @@ export class OverrideMatch {
 
   /** All, ordered by identifier. */
   sorted(): readonly OverrideRecord[] {
-    this.#sorted ??= [...this.#byText.values()].sort((a, b) => (a.identifier < b.identifier ? -1 : 1));
-    return this.#sorted;
+    return this.#sorted.sorted(this.#byText.values());
   }
 
   /** The one that applies. */
@@ -76,4 +89,8 @@ export class OverrideMatch {
     this.#younger = new Map();
     this.#older = new Map();
   }
+}
+
+function byIdentifier({ identifier: a }: OverrideRecord, { identifier: b }: OverrideRecord): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,155 +1,228 @@
 /**
- * The patterns of one namespace, so that few have to be tried for an identifier.
+ * The patterns of one namespace: finds the most specific one that matches an identifier, and tries few to find it.
  *
- * They are kept by shape, the lengths of what stands before the first star and behind the last: an identifier has one prefix and
- * one suffix of those lengths, so one look-up a shape finds all patterns that can match. Patterns with nothing at either end
- * (`*mid*`) are one list, and are tried one by one.
+ * Each pattern is filed under one key: its prefix, its suffix, or a part of one of its middle pieces. Of those it is a long one that
+ * few others are filed under, so that a text which all patterns share is nobody's key. One pass over an identifier looks up
+ * everything in it that can be a key, and tries the patterns that are filed there.
  *
- * No regular expressions: a pattern is cut at its stars once, and its pieces are sought from left to right, each at the first place.
- * That never needs to go back: if any place of a piece works, the first one does.
+ *   *gold*      part  "gold"      looked up at every place of the identifier
+ *   user_*_eu   prefix "user_"    looked up at its beginning, or suffix "_eu" at its end
+ *   *           no key            tried last
+ *
+ * Invariant: a pattern that matches an identifier is filed under a text which that identifier holds at the same kind of place.
+ *
+ * To add or remove one costs the length of its text and the place on its shelf; nothing else is made again, but the filter, when the
+ * number of patterns has doubled. An automaton over all pieces (Aho-Corasick) was rejected: it has to be made again for each change, and
+ * takes a node per character.
  */
+import { compare, matches, type Pattern, patternOf, type Subject } from "./pattern.ts";
+import { PieceFinder } from "./piece-finder.ts";
 import type { OverrideRecord } from "./records.ts";
+import { RollingHash } from "./rolling-hash.ts";
+import { placeOf } from "./sorted-items.ts";
 
-interface Pattern {
-  readonly override: OverrideRecord;
-  readonly prefixLength: number;
-  readonly suffixLength: number;
-  /** Between the stars, in order; none of them empty. */
-  readonly middles: readonly string[];
-  /** In characters, not in UTF-16 units. */
-  readonly literals: number;
-  readonly prefixCharacters: number;
+/** The patterns of one key, or of several that have the same hash. */
+interface Shelf {
+  readonly key: number;
+  /** The most specific first. */
+  readonly patterns: Pattern[];
+  /** The last search that looked into it. */
+  searchedIn: number;
 }
 
-/** Those of one shape with the same ends. */
-interface Likely {
-  patterns: Pattern[];
-  /** The most specific first. Made so when it is needed. */
-  isSorted: boolean;
+interface Key {
+  readonly hash: number;
+  readonly place: Place;
+  readonly length: number;
 }
 
-interface Shape {
-  readonly prefixLength: number;
-  readonly suffixLength: number;
-  /** No pattern of it has more. Does not fall when one is removed: it only says when to stop looking. */
-  literalsMax: number;
-  /** By prefix and suffix together; their lengths are fixed, so no two pairs are one text. */
-  readonly byEnds: Map<string, Likely>;
-}
+const PREFIX = 0;
+const SUFFIX = 1;
+const PART = 2;
+type Place = typeof PREFIX | typeof SUFFIX | typeof PART;
 
-const STAR = "*";
+/** Cells of the filter per shelf: about one look-up in eight that finds nothing gets past it. */
+const FILTER_SHARE = 8;
+const FILTER_MIN = 64;
+const FILTER_CELL_MAX = 255;
 
-export function isPattern(identifier: string): boolean {
-  return identifier.includes(STAR);
-}
+/** Of the text that is searched or filed now: nothing waits in between, so all indexes share them. */
+const TEXT = new RollingHash();
+const FINDER = new PieceFinder(TEXT);
 
 export class PatternIndex {
-  readonly #byText = new Map<string, Pattern>();
-  readonly #shapes = new Map<string, Shape>();
-  /** The shape that may have the most specific pattern first; null: to be made. */
-  #order: readonly Shape[] | null = null;
+  readonly #byText = new Map<string, { readonly pattern: Pattern; readonly key: Key | null }>();
+  readonly #shelves = new Map<number, Shelf>();
+  /** Those without any literal: `*`, `**`. */
+  readonly #bare: Shelf = { key: 0, patterns: [], searchedIn: 0 };
+  /** How many patterns have a key of this place and length. */
+  readonly #uses = [new Map<number, number>(), new Map<number, number>(), new Map<number, number>()] as const;
+  /** How many shelves a cell has, up to 255, where it stays. A look-up that finds 0 here ends here. */
+  #filter = new Uint8Array(FILTER_MIN);
+  #search = 0;
+  #steps = 0;
 
   get size(): number {
     return this.#byText.size;
   }
 
+  /** Look-ups and patterns tried, of all searches: the work, in a unit that no machine changes. */
+  get steps(): number {
+    return this.#steps;
+  }
+
   set(override: OverrideRecord): void {
     this.delete(override.identifier);
     const pattern = patternOf(override);
-    const { prefixLength, suffixLength, literals } = pattern;
-    const name = shapeName(pattern);
-    const shape = this.#shapes.get(name) ?? { prefixLength, suffixLength, literalsMax: 0, byEnds: new Map() };
-    const ends = endsOf(override.identifier, shape);
-    const likely = shape.byEnds.get(ends) ?? { patterns: [], isSorted: false };
-    likely.patterns.push(pattern);
-    likely.isSorted = false;
-    shape.byEnds.set(ends, likely);
-    shape.literalsMax = Math.max(shape.literalsMax, literals);
-    this.#shapes.set(name, shape);
-    this.#byText.set(override.identifier, pattern);
-    this.#order = null;
+    const key = this.#cheapestKey(pattern);
+    this.#byText.set(override.identifier, { pattern, key });
+    if (key === null) {
+      insert(this.#bare.patterns, pattern);
+      return;
+    }
+    const uses = this.#uses[key.place];
+    uses.set(key.length, (uses.get(key.length) ?? 0) + 1);
+    insert(this.#shelfOf(key.hash).patterns, pattern);
   }
 
   /** False if there was none. */
   delete(text: string): boolean {
-    const pattern = this.#byText.get(text);
-    if (pattern === undefined) return false;
-    const shape = this.#shapes.get(shapeName(pattern))!;
-    const ends = endsOf(text, shape);
-    const likely = shape.byEnds.get(ends)!;
-    likely.patterns = likely.patterns.filter((one) => one !== pattern);
-    if (likely.patterns.length === 0) shape.byEnds.delete(ends);
-    if (shape.byEnds.size === 0) this.#shapes.delete(shapeName(pattern));
+    const known = this.#byText.get(text);
+    if (known === undefined) return false;
     this.#byText.delete(text);
-    this.#order = null;
+    const { pattern, key } = known;
+    if (key === null) {
+      remove(this.#bare.patterns, pattern);
+      return true;
+    }
+    const uses = this.#uses[key.place];
+    const left = uses.get(key.length)! - 1;
+    if (left === 0) uses.delete(key.length);
+    else uses.set(key.length, left);
+    const shelf = this.#shelves.get(key.hash)!;
+    remove(shelf.patterns, pattern);
+    if (shelf.patterns.length === 0) this.#drop(shelf);
     return true;
   }
 
   /** The most specific one that matches. */
   match(identifier: string): OverrideRecord | undefined {
-    this.#order ??= [...this.#shapes.values()].sort((a, b) => b.literalsMax - a.literalsMax);
-    let best: Pattern | undefined;
-    for (const shape of this.#order) {
-      if (best !== undefined && shape.literalsMax < best.literals) break;
-      if (shape.prefixLength + shape.suffixLength > identifier.length) continue;
-      const likely = shape.byEnds.get(endsOf(identifier, shape));
-      if (likely === undefined) continue;
-      const first = sorted(likely).find((pattern) => holdsMiddles(identifier, pattern));
-      if (first !== undefined && (best === undefined || compare(first, best) < 0)) best = first;
-    }
+    TEXT.read(identifier);
+    FINDER.begin(identifier);
+    const stepsBefore = FINDER.steps;
+    const subject = { identifier, hashes: TEXT, finder: FINDER };
+    const best = this.#best(subject) ?? this.#try(this.#bare, subject, undefined);
+    this.#steps += FINDER.steps - stepsBefore;
     return best?.override;
   }
-}
 
-function patternOf(override: OverrideRecord): Pattern {
-  const pieces = override.identifier.split(STAR);
-  const prefix = pieces[0]!;
-  return {
-    override,
-    prefixLength: prefix.length,
-    suffixLength: pieces.at(-1)!.length,
-    middles: pieces.slice(1, -1).filter((piece) => piece !== ""),
-    literals: pieces.reduce((sum, piece) => sum + characters(piece), 0),
-    prefixCharacters: characters(prefix),
-  };
-}
-
-function sorted(likely: Likely): readonly Pattern[] {
-  if (!likely.isSorted) {
-    likely.patterns.sort(compare);
-    likely.isSorted = true;
+  #best(subject: Subject): Pattern | undefined {
+    this.#search++;
+    const { length } = subject.identifier;
+    let best: Pattern | undefined;
+    const [prefixes, suffixes, parts] = this.#uses;
+    for (const size of prefixes.keys()) {
+      if (size <= length) best = this.#look(hashOf(PREFIX, 0, size), subject, best);
+    }
+    for (const size of suffixes.keys()) {
+      if (size <= length) best = this.#look(hashOf(SUFFIX, length - size, size), subject, best);
+    }
+    for (const size of parts.keys()) {
+      for (let at = 0; at + size <= length; at++) best = this.#look(hashOf(PART, at, size), subject, best);
+    }
+    return best;
   }
-  return likely.patterns;
-}
 
-/** Negative if the first is the more specific. */
-function compare(a: Pattern, b: Pattern): number {
-  if (a.literals !== b.literals) return b.literals - a.literals;
-  if (a.prefixCharacters !== b.prefixCharacters) return b.prefixCharacters - a.prefixCharacters;
-  return a.override.identifier < b.override.identifier ? -1 : 1;
-}
-
-/** Whether the middles are there, in order, between a prefix and a suffix that are. */
-function holdsMiddles(identifier: string, { middles, prefixLength, suffixLength }: Pattern): boolean {
-  let at = prefixLength;
-  for (const middle of middles) {
-    const found = identifier.indexOf(middle, at);
-    if (found < 0) return false;
-    at = found + middle.length;
+  #look(hash: number, subject: Subject, best: Pattern | undefined): Pattern | undefined {
+    this.#steps++;
+    if (this.#filter[hash & (this.#filter.length - 1)] === 0) return best;
+    const shelf = this.#shelves.get(hash);
+    if (shelf === undefined || shelf.searchedIn === this.#search) return best;
+    shelf.searchedIn = this.#search;
+    return this.#try(shelf, subject, best);
   }
-  return at <= identifier.length - suffixLength;
+
+  /** The better one of `best` and the first pattern of the shelf that matches. */
+  #try({ patterns }: Shelf, subject: Subject, best: Pattern | undefined): Pattern | undefined {
+    for (const pattern of patterns) {
+      if (best !== undefined && compare(best, pattern) < 0) return best;
+      this.#steps++;
+      if (matches(pattern, subject)) return pattern;
+    }
+    return best;
+  }
+
+  /** Null if there is no literal in it. */
+  #cheapestKey({ override: { identifier }, prefix, suffix, middles }: Pattern): Key | null {
+    TEXT.read(identifier);
+    let best: Key | null = null;
+    let bestCost = Number.POSITIVE_INFINITY;
+    const consider = (place: Place, start: number, length: number) => {
+      if (length === 0) return;
+      const hash = hashOf(place, start, length);
+      const cost = costOf(length, this.#shelves.get(hash)?.patterns.length ?? 0);
+      if (cost >= bestCost) return;
+      best = { hash, place, length };
+      bestCost = cost;
+    };
+    consider(PREFIX, 0, prefix.text.length);
+    consider(SUFFIX, identifier.length - suffix.text.length, suffix.text.length);
+    let at = prefix.text.length;
+    for (const { text, headLength } of middles) {
+      at = identifier.indexOf(text, at);
+      for (let i = 0; i <= text.length - headLength; i++) consider(PART, at + i, headLength);
+      at += text.length;
+    }
+    return best;
+  }
+
+  #shelfOf(key: number): Shelf {
+    const known = this.#shelves.get(key);
+    if (known !== undefined) return known;
+    const shelf: Shelf = { key, patterns: [], searchedIn: 0 };
+    this.#shelves.set(key, shelf);
+    if (this.#shelves.size * FILTER_SHARE > this.#filter.length) this.#enlargeFilter();
+    else this.#enter(key);
+    return shelf;
+  }
+
+  #drop({ key }: Shelf): void {
+    this.#shelves.delete(key);
+    const cell = key & (this.#filter.length - 1);
+    const count = this.#filter[cell]!;
+    if (count < FILTER_CELL_MAX) this.#filter[cell] = count - 1;
+  }
+
+  #enter(key: number): void {
+    const cell = key & (this.#filter.length - 1);
+    const count = this.#filter[cell]!;
+    if (count < FILTER_CELL_MAX) this.#filter[cell] = count + 1;
+  }
+
+  #enlargeFilter(): void {
+    this.#filter = new Uint8Array(2 * this.#filter.length);
+    for (const key of this.#shelves.keys()) this.#enter(key);
+  }
 }
 
-function endsOf(text: string, { prefixLength, suffixLength }: Pick<Shape, "prefixLength" | "suffixLength">): string {
-  return text.slice(0, prefixLength) + text.slice(text.length - suffixLength);
+/**
+ * What a key costs that so many others have: how many patterns are tried if it is found, and how likely that is. One more unit halves it,
+ * up to the eighth; beyond, a longer one is only a little better.
+ */
+function costOf(length: number, others: number): number {
+  return (others + 1) / 2 ** Math.min(length, 8) - length / 2 ** 20;
 }
 
-function shapeName({ prefixLength, suffixLength }: Pattern): string {
-  return `${prefixLength},${suffixLength}`;
+/** Of a part of TEXT: differs by place and length, too. */
+function hashOf(place: Place, start: number, length: number): number {
+  const mixed = Math.imul(TEXT.of(start, length) ^ Math.imul(length * 3 + place + 1, 0x9e3779b1), 0x85ebca6b);
+  return (mixed ^ (mixed >>> 15)) & 0x3fffffff;
 }
 
-function characters(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
+function insert(patterns: Pattern[], pattern: Pattern): void {
+  patterns.splice(placeOf(patterns, pattern, compare), 0, pattern);
+}
+
+function remove(patterns: Pattern[], pattern: Pattern): void {
+  patterns.splice(placeOf(patterns, pattern, compare), 1);
 }

@@ -23,11 +23,12 @@ const KINDS: ReadonlyMap<unknown, FailureKind> = new Map([
   ["42P01", "missing"],
   ["42501", "forbidden"],
   ["25006", "forbidden"], // read only
+  ["53100", "full"],
 ]);
 
 export function postgresAdmin(url: string, manner: SqlManner): AdminDriver {
   const address = sqlAddress(url, 5432, manner);
-  return { dialect: DIALECT, timeoutMs: manner.timeoutMs, open: () => open(address), kindOf };
+  return { dialect: DIALECT, timeoutMs: manner.timeoutMs, isBlocking: false, open: () => open(address), kindOf };
 }
 
 async function open({ tls, timeoutMs, ...place }: SqlAddress): Promise<AdminConnection> {

@@ -1,4 +1,9 @@
-/** The admin store on SQL: what each change means. sql-change.ts makes it one transaction, sql-link.ts brings it to the database. */
+/**
+ * The admin store on SQL: what each change means. change-queue.ts gives it its turn, sql-change.ts makes it one transaction, sql-link.ts
+ * brings it to the database.
+ *
+ * Invariant: the reads of the directory have a connection of their own and wait for nothing that a client can ask for.
+ */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../system.ts";
@@ -7,6 +12,7 @@ import { type AdminTables, adminTables, ensureAdminSchema } from "./admin-schema
 import {
   type Actor,
   type AdminStore,
+  AdminStoreAway,
   type AuditQuestion,
   type Changes,
   type Deletable,
@@ -15,9 +21,13 @@ import {
   NamespaceLimitReached,
   NameTaken,
 } from "./admin-store.ts";
+import { ChangeBrake } from "./change-brake.ts";
+import { ChangeQueue } from "./change-queue.ts";
+import { LivingNamespaces } from "./living-namespaces.ts";
 import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
-import { type Kind, lookupUnder, type Records, SqlChange } from "./sql-change.ts";
-import type { RunSql, SqlLink, SqlRow } from "./sql-link.ts";
+import { lookupUnder, SqlChange } from "./sql-change.ts";
+import { type RunSql, SqlFailure, type SqlLink, type SqlRow } from "./sql-link.ts";
+import { auditIn, type Kind, type Records, recordIn, recordsIn } from "./stored-record.ts";
 
 export interface SqlAdminOptions {
   /** What the names of the tables begin with. */
@@ -26,6 +36,12 @@ export interface SqlAdminOptions {
   readonly mayMigrate?: boolean;
   /** Living ones of a workspace. */
   readonly namespacesMax?: number;
+  /** New ones of a workspace, per second; up to 100 at once. */
+  readonly namespacesPerSecond?: number;
+  /** Changes that keys of a workspace make, per second; up to 1,000 at once. */
+  readonly changesPerSecond?: number;
+  /** Told why a change could not be written, and null when one was written again. */
+  readonly onWrite?: (failure: SqlFailure | null) => void;
   /** Changes that are older are taken out of the audit trail, a few with every tenth change. */
   readonly auditKeepMs?: number;
 }
@@ -33,8 +49,21 @@ export interface SqlAdminOptions {
 /** For so long traffic is told from memory that a workspace is full: who asks for ever new names must not keep the database busy. */
 const FULL_MS = 1_000;
 
+/** A batch may name 100 new ones. */
+const NAMESPACES_BURST = 100;
+/** Enough for a script that sets up a tenant. */
+const CHANGES_BURST = 1_000;
+
+export interface AdminLinks {
+  /** What the directory reads. */
+  readonly reads: SqlLink;
+  /** Everything else: changes, and searches in the audit trail. */
+  readonly work: SqlLink;
+}
+
 export class SqlAdminStore implements AdminStore {
-  readonly #link: SqlLink;
+  readonly #links: AdminLinks;
+  readonly #queue: ChangeQueue;
   readonly #environment: Environment;
   readonly #tables: AdminTables;
   readonly #mayMigrate: boolean;
@@ -42,30 +71,45 @@ export class SqlAdminStore implements AdminStore {
   #schema: Promise<void> | null = null;
   readonly #namespacesMax: number;
   readonly #auditKeepMs: number;
+  readonly #onWrite: (failure: SqlFailure | null) => void;
+  readonly #namespaceBrake: ChangeBrake;
+  readonly #changeBrake: ChangeBrake;
+  readonly #living = new LivingNamespaces();
   /** By workspace: until when it is taken to be full. */
   readonly #fullUntilMs = new Map<string, number>();
+  /** Namespaces that traffic is making, by who asked and their name: all requests that wait for one share its change. */
+  readonly #making = new Map<string, Promise<NamespaceRecord>>();
 
   constructor(
-    link: SqlLink,
+    links: AdminLinks,
     environment: Environment,
     {
       tablePrefix,
       mayMigrate = true,
       namespacesMax = Number.POSITIVE_INFINITY,
+      namespacesPerSecond = Number.POSITIVE_INFINITY,
+      changesPerSecond = Number.POSITIVE_INFINITY,
       auditKeepMs = Number.POSITIVE_INFINITY,
+      onWrite = () => {},
     }: SqlAdminOptions = {},
   ) {
-    this.#link = link;
+    this.#links = links;
+    this.#queue = new ChangeQueue(environment, links.work);
     this.#environment = environment;
     this.#tables = adminTables(tablePrefix);
     this.#mayMigrate = mayMigrate;
     this.#namespacesMax = namespacesMax;
     this.#auditKeepMs = auditKeepMs;
+    this.#onWrite = onWrite;
+    const namespaces = { perSecond: namespacesPerSecond, burst: NAMESPACES_BURST, what: "new namespaces" };
+    this.#namespaceBrake = new ChangeBrake(namespaces, environment.clock);
+    const changes = { perSecond: changesPerSecond, burst: CHANGES_BURST, what: "changes" };
+    this.#changeBrake = new ChangeBrake(changes, environment.clock);
   }
 
   async changesSince(revision: number): Promise<Changes | null> {
     await this.#ensureSchema();
-    return this.#link.ask((run) => this.#readChanges(run, revision));
+    return this.#links.reads.ask((run) => this.#readChanges(run, revision));
   }
 
   createWorkspace(workspace: WorkspaceRecord, key: KeyRecord | null, actor: Actor): Promise<boolean> {
@@ -88,14 +132,35 @@ export class SqlAdminStore implements AdminStore {
     });
   }
 
-  async createNamespace(
+  createNamespace(
     workspaceId: string,
     name: string,
     actor: Actor,
     wanted: "traffic" | Pick<NamespaceRecord, "isShadow"> = { isShadow: false },
   ): Promise<NamespaceRecord> {
+    if (wanted !== "traffic") return this.#makeNamespace(workspaceId, name, actor, wanted);
+    // Of one key only: another's change must not be refused because the first key was revoked.
+    const asked = JSON.stringify([typeof actor === "string" ? actor : actor.keyId, workspaceId, name]);
+    let making = this.#making.get(asked);
+    if (making === undefined) {
+      making = this.#makeNamespace(workspaceId, name, actor, wanted).finally(() => this.#making.delete(asked));
+      this.#making.set(asked, making);
+    }
+    return making;
+  }
+
+  async #makeNamespace(
+    workspaceId: string,
+    name: string,
+    actor: Actor,
+    wanted: "traffic" | Pick<NamespaceRecord, "isShadow">,
+  ): Promise<NamespaceRecord> {
     const isTraffic = wanted === "traffic";
     if (isTraffic && this.#environment.clock.monoMs() < (this.#fullUntilMs.get(workspaceId) ?? 0)) throw this.#full();
+    if (typeof actor !== "string") {
+      this.#namespaceBrake.take(workspaceId);
+      await actor.charge?.();
+    }
     return this.#change(actor, async (change) => {
       const lookup = lookupOf(workspaceId, name);
       const living = await change.byLookup("namespace", lookup);
@@ -217,30 +282,27 @@ export class SqlAdminStore implements AdminStore {
   ): Promise<readonly AuditRecord[]> {
     await this.#ensureSchema();
     const end = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before);
-    return this.#link.ask(async (run) => {
+    const read = async (run: RunSql) => {
       const rows = await run(
-        `SELECT revision, entry FROM ${this.#tables.audit} WHERE workspace_id = ? AND revision < ? AND at_ms >= ? AND at_ms < ?
+        `SELECT revision, at_ms, entry FROM ${this.#tables.audit} WHERE workspace_id = ? AND revision < ? AND at_ms >= ? AND at_ms < ?
           ORDER BY revision DESC LIMIT ${Math.trunc(limit)}`,
         workspaceId,
         end,
         sinceMs,
         untilMs,
       );
-      return rows.map((row) => ({ cursor: String(row["revision"]), ...JSON.parse(String(row["entry"])) }));
-    });
+      return rows.map((row) => auditIn(workspaceId, row));
+    };
+    return this.#queue.run(workspaceId, () => this.#links.work.ask(read));
   }
 
-  close(): Promise<void> {
-    return this.#link.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#links.reads.close(), this.#links.work.close()]);
   }
 
-  /** All workspaces together are counted first: that reads no record. */
   async #checkRoom(change: SqlChange, workspaceId: string): Promise<void> {
-    if ((await change.count("namespace")) < this.#namespacesMax) return;
-    const living = (await change.all("namespace")).filter(
-      (one) => one.workspaceId === workspaceId && one.deletedAtMs === null,
-    );
-    if (living.length < this.#namespacesMax) return;
+    if (this.#namespacesMax === Number.POSITIVE_INFINITY) return;
+    if ((await this.#living.countOf(change, workspaceId)) < this.#namespacesMax) return;
     this.#fullUntilMs.set(workspaceId, this.#environment.clock.monoMs() + FULL_MS);
     throw this.#full();
   }
@@ -251,14 +313,26 @@ export class SqlAdminStore implements AdminStore {
 
   async #change<T>(actor: Actor, work: (change: SqlChange) => Promise<T>): Promise<T> {
     await this.#ensureSchema();
-    const begin = { actor, atMs: this.#environment.clock.wallMs(), auditKeepMs: this.#auditKeepMs };
-    return SqlChange.make(this.#link, this.#tables, begin, work);
+    const begin = { actor, nowMs: this.#environment.clock.wallMs, auditKeepMs: this.#auditKeepMs };
+    const workspaceId = typeof actor === "string" ? null : actor.workspaceId;
+    if (workspaceId !== null) this.#changeBrake.take(workspaceId);
+    try {
+      const done = await this.#queue.run(workspaceId, () =>
+        SqlChange.make(this.#links.work, this.#tables, begin, work),
+      );
+      this.#onWrite(null);
+      return done;
+    } catch (error) {
+      if (error instanceof AdminStoreAway) this.#living.forget();
+      if (error instanceof SqlFailure) this.#onWrite(error);
+      throw error;
+    }
   }
 
   #ensureSchema(): Promise<void> {
     if (this.#schema === null) {
       const nowMs = this.#environment.clock.wallMs();
-      const asked = ensureAdminSchema(this.#link, this.#tables, { mayMigrate: this.#mayMigrate, nowMs });
+      const asked = ensureAdminSchema(this.#links.reads, this.#tables, { mayMigrate: this.#mayMigrate, nowMs });
       this.#schema = asked;
       asked.catch(() => {
         this.#schema = null;
@@ -277,15 +351,16 @@ export class SqlAdminStore implements AdminStore {
     if (now === revision && revision > 0) return null;
     const isWhole = revision === 0 || revision > now || revision < Number(head?.["purged"] ?? 0);
     const rows = await run(
-      `SELECT kind, is_deleted, record FROM ${this.#tables.records} WHERE revision > ?${isWhole ? " AND is_deleted = 0" : ""}
+      `SELECT kind, id, is_deleted, record FROM ${this.#tables.records} WHERE revision > ?${isWhole ? " AND is_deleted = 0" : ""}
         ORDER BY revision`,
       isWhole ? 0 : revision,
     );
     return {
       revision: now,
       isWhole,
-      workspaces: recordsOf("workspace", rows),
-      namespaces: recordsOf("namespace", rows),
+      corrupt: rows.filter(isCorrupt).map((row) => `${row["kind"]} ${row["id"]}`),
+      workspaces: recordsIn("workspace", ofKind("workspace", rows)),
+      namespaces: recordsIn("namespace", ofKind("namespace", rows)),
       overrides: allRecordsOf("override", rows),
       keys: allRecordsOf("key", rows),
     };
@@ -308,15 +383,24 @@ function dropKey(change: SqlChange, before: KeyRecord): Promise<void> {
   return change.write({ kind: "key", before, after: before, lookup: null, isDeleted: true, action: "key.revoke" });
 }
 
-function recordsOf<K extends Kind>(kind: K, rows: readonly SqlRow[]): readonly Records[K][] {
-  return rows.filter((row) => row["kind"] === kind).map((row) => JSON.parse(String(row["record"])) as Records[K]);
+function ofKind(kind: Kind, rows: readonly SqlRow[]): readonly SqlRow[] {
+  return rows.filter((row) => row["kind"] === kind);
+}
+
+const KINDS: readonly Kind[] = ["workspace", "namespace", "override", "key"];
+
+/** Rows of a kind that only a newer release knows are not. */
+function isCorrupt(row: SqlRow): boolean {
+  const kind = KINDS.find((one) => one === row["kind"]);
+  return kind !== undefined && recordIn(kind, row) === null;
 }
 
 /** With those that are gone. */
 function allRecordsOf<K extends Kind>(kind: K, rows: readonly SqlRow[]): readonly (Records[K] & Deletable)[] {
-  const ofKind = rows.filter((row) => row["kind"] === kind);
-  const isDeleted = ofKind.map((row) => Number(row["is_deleted"]) !== 0);
-  return recordsOf(kind, ofKind).map((record, i) => ({ ...record, isDeleted: isDeleted[i]! }));
+  return ofKind(kind, rows).flatMap((row) => {
+    const record = recordIn(kind, row);
+    return record === null ? [] : { ...record, isDeleted: Number(row["is_deleted"]) !== 0 };
+  });
 }
 
 function lastOf(deleted: readonly NamespaceRecord[]): NamespaceRecord | undefined {

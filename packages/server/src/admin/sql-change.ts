@@ -5,17 +5,10 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { AdminTables } from "./admin-schema.ts";
-import { type Actor, AdminStoreAway } from "./admin-store.ts";
-import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
+import { type Actor, AdminStoreAway, type KeyActor } from "./admin-store.ts";
+import type { AuditRecord } from "./records.ts";
 import type { RunSql, SqlLink, SqlRow } from "./sql-link.ts";
-
-export interface Records {
-  readonly workspace: WorkspaceRecord;
-  readonly namespace: NamespaceRecord;
-  readonly override: OverrideRecord;
-  readonly key: KeyRecord;
-}
-export type Kind = keyof Records;
+import { type Kind, type Records, recordIn, recordsIn } from "./stored-record.ts";
 
 export interface Write<K extends Kind> {
   readonly kind: K;
@@ -37,7 +30,8 @@ const AUDIT_PRUNE_MAX = 500;
 
 export interface ChangeBegin {
   readonly actor: Actor;
-  readonly atMs: number;
+  /** When the transaction began, not when the change was asked for: a key may expire while its change waits. */
+  readonly nowMs: () => number;
   /** How old a line of the audit trail may be. */
   readonly auditKeepMs: number;
 }
@@ -46,12 +40,14 @@ export class SqlChange {
   readonly #run: RunSql;
   readonly #tables: AdminTables;
   readonly #begin: ChangeBegin;
+  readonly atMs: number;
   #revision: number;
 
   private constructor(run: RunSql, tables: AdminTables, begin: ChangeBegin, revision: number) {
     this.#run = run;
     this.#tables = tables;
     this.#begin = begin;
+    this.atMs = begin.nowMs();
     this.#revision = revision;
   }
 
@@ -64,41 +60,53 @@ export class SqlChange {
     return link.transaction(async (run) => {
       const [row] = await run(`SELECT revision FROM ${tables.revision} WHERE id = 1${link.dialect.forUpdate}`);
       if (row === undefined) throw new AdminStoreAway(`${tables.revision} is empty`);
-      return work(new SqlChange(run, tables, begin, Number(row["revision"])));
+      const change = new SqlChange(run, tables, begin, Number(row["revision"]));
+      if (typeof begin.actor !== "string") await change.#checkActor(begin.actor);
+      return work(change);
     });
   }
 
-  get atMs(): number {
-    return this.#begin.atMs;
+  /** Whoever revokes a key holds the revision as well, so no change of that key follows its revocation. */
+  async #checkActor(actor: KeyActor): Promise<void> {
+    const key = await this.byId("key", actor.keyId);
+    actor.check(key, await this.byId("workspace", actor.workspaceId), this.atMs);
   }
 
   async byId<K extends Kind>(kind: K, id: string): Promise<Records[K] | null> {
     const { records } = this.#tables;
     const text = `SELECT record FROM ${records} WHERE kind = ? AND id = ? AND is_deleted = 0`;
-    return recordIn<Records[K]>((await this.#run(text, kind, id))[0]);
+    return only(kind, (await this.#run(text, kind, id))[0]);
   }
 
   async byLookup<K extends Kind>(kind: K, lookup: string): Promise<Records[K] | null> {
     const { records } = this.#tables;
     const text = `SELECT record FROM ${records} WHERE kind = ? AND lookup = ?`;
-    return recordIn<Records[K]>((await this.#run(text, kind, lookup))[0]);
+    return only(kind, (await this.#run(text, kind, lookup))[0]);
   }
 
   /** Those that are found beneath a text: see lookupUnder. */
   async under<K extends Kind>(kind: K, lookup: string): Promise<readonly Records[K][]> {
     const text = `SELECT record FROM ${this.#tables.records} WHERE kind = ? AND lookup > ? AND lookup < ?`;
     const rows = await this.#run(text, kind, lookupUnder(lookup, ""), `${lookup};`);
-    return rows.map((row) => recordIn<Records[K]>(row)!);
+    return recordsIn(kind, rows);
   }
 
-  async count(kind: Kind): Promise<number> {
-    const text = `SELECT COUNT(*) AS count FROM ${this.#tables.records} WHERE kind = ? AND is_deleted = 0`;
-    return Number((await this.#run(text, kind))[0]?.["count"]);
+  /** The last change that is committed, or that this one has made. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Those that changed after a revision. By the index of revisions: few have. */
+  async since<K extends Kind>(kind: K, revision: number): Promise<readonly Records[K][]> {
+    const text = `SELECT kind, record FROM ${this.#tables.records} WHERE revision > ? AND is_deleted = 0`;
+    const rows = await this.#run(text, revision);
+    const ofKind = rows.filter((row) => row["kind"] === kind);
+    return recordsIn(kind, ofKind);
   }
 
   async all<K extends Kind>(kind: K): Promise<readonly Records[K][]> {
     const text = `SELECT record FROM ${this.#tables.records} WHERE kind = ? AND is_deleted = 0`;
-    return (await this.#run(text, kind)).map((row) => recordIn<Records[K]>(row)!);
+    return recordsIn(kind, await this.#run(text, kind));
   }
 
   async write<K extends Kind>({ kind, before, after, lookup, isDeleted = false, action }: Write<K>): Promise<void> {
@@ -117,7 +125,7 @@ export class SqlChange {
     const entry: Omit<AuditRecord, "cursor"> = {
       atMs: this.atMs,
       workspaceId,
-      actor: this.#begin.actor,
+      actor: nameOf(this.#begin.actor),
       action,
       subject: after.id,
       before: shownIn(before),
@@ -153,8 +161,16 @@ export function lookupUnder(lookup: string, id: string): string {
   return `${lookup}:${id}`;
 }
 
-function recordIn<T>(row: SqlRow | undefined): T | null {
-  return row === undefined ? null : (JSON.parse(String(row["record"])) as T);
+function nameOf(actor: Actor): string {
+  return typeof actor === "string" ? actor : `key:${actor.keyId}`;
+}
+
+/** A record that a change is about: one that cannot be read must not be taken for one that is not there. */
+function only<K extends Kind>(kind: K, row: SqlRow | undefined): Records[K] | null {
+  if (row === undefined) return null;
+  const record = recordIn(kind, row);
+  if (record === null) throw new AdminStoreAway(`the record of this ${kind} is corrupt`);
+  return record;
 }
 
 /** A record for people: a hash is nobody's business. */

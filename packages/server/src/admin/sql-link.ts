@@ -1,9 +1,9 @@
 /**
- * A database as the admin store sees it: one connection, one piece of work at a time, whatever the driver.
+ * One connection to the database of the admin store: one piece of work at a time, whatever the driver.
  *
- * Administrative work is rare and short, so one connection is enough: everything waits its turn here, and nothing can see another's
- * unfinished transaction. A lock that somebody else holds is waited for, not for long; a connection that was lost while nobody used it
- * is replaced without a word. Everything else that fails is `AdminStoreAway`, and the next piece of work begins with a new connection.
+ * Everything waits its turn here, and nothing can see another's unfinished transaction. The store uses two of them: what clients ask for
+ * must not delay the reads of the directory, or a key could delay its own revocation. A lock that somebody else holds is waited for, not for
+ * long; a connection that was lost while nobody used it is replaced silently. Everything else that fails is `AdminStoreAway`, and the next piece of work begins with a new connection.
  */
 import type { Environment } from "../system.ts";
 import { AdminStoreAway } from "./admin-store.ts";
@@ -35,6 +35,8 @@ export type FailureKind =
   | "missing"
   /** The user may not do that. */
   | "forbidden"
+  /** Its disk is full. */
+  | "full"
   /** Everything else. */
   | "away";
 
@@ -49,6 +51,8 @@ export interface AdminDriver {
   readonly dialect: AdminDialect;
   /** What a connection, sign-in included, and each statement may take; null where nothing can hang. */
   readonly timeoutMs: number | null;
+  /** A statement blocks this process until it is done. */
+  readonly isBlocking: boolean;
   open(): Promise<AdminConnection>;
   kindOf(error: unknown): FailureKind;
 }
@@ -76,6 +80,7 @@ interface Around {
 
 export class SqlLink {
   readonly dialect: AdminDialect;
+  readonly isBlocking: boolean;
   readonly #driver: AdminDriver;
   readonly #environment: Environment;
   #connection: AdminConnection | null = null;
@@ -85,6 +90,7 @@ export class SqlLink {
 
   constructor(driver: AdminDriver, environment: Environment) {
     this.dialect = driver.dialect;
+    this.isBlocking = driver.isBlocking;
     this.#driver = driver;
     this.#environment = environment;
   }

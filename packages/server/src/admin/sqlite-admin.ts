@@ -3,11 +3,12 @@
  *
  * A statement blocks this process, so none waits for a lock: it fails at once, and sql-link.ts tries again.
  */
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "../folder.ts";
 import type { AdminConnection, AdminDialect, AdminDriver, FailureKind, SqlRow } from "./sql-link.ts";
 
-interface SqliteDatabase {
+export interface SqliteDatabase {
   exec(sql: string): unknown;
   prepare(sql: string): { all(...values: unknown[]): unknown; run(...values: unknown[]): unknown };
   close(): unknown;
@@ -29,7 +30,7 @@ const DIALECT: AdminDialect = {
 const IS_QUESTION = /^\s*SELECT/i;
 
 export function sqliteAdmin(path: string): AdminDriver {
-  return { dialect: DIALECT, timeoutMs: null, open: () => open(path), kindOf };
+  return { dialect: DIALECT, timeoutMs: null, isBlocking: true, open: () => open(path), kindOf };
 }
 
 async function open(path: string): Promise<AdminConnection> {
@@ -61,11 +62,14 @@ async function open(path: string): Promise<AdminConnection> {
 
 /** For the owner's eyes: a short preset key could be guessed from its hash. The files beside it take the same rights. */
 function makeFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
+  // Never opened if it is there: to close a file drops every POSIX lock that this process has on it, those of SQLite's other connections too.
+  // Another process would then take the database for unused, and delete the log that this one goes on writing to.
+  if (existsSync(path)) return;
   closeSync(openSync(path, "a", 0o600));
 }
 
-async function loadDriver(): Promise<DatabaseClass> {
+export async function loadDriver(): Promise<DatabaseClass> {
   // Not every Node that this compiles on has it.
   const builtin: string = "node:sqlite";
   try {
@@ -75,12 +79,19 @@ async function loadDriver(): Promise<DatabaseClass> {
   }
 }
 
+/** By number (node:sqlite) or by name (libsql); the lower eight bits of a number are the kind. */
+export function isLocked(error: unknown): boolean {
+  const { code = "", errcode = 0 } = error as { code?: string; errcode?: number };
+  const kind = errcode & 0xff;
+  return kind === 5 || kind === 6 || /^SQLITE_(BUSY|LOCKED)/.test(code);
+}
+
 function kindOf(error: unknown): FailureKind {
   const { message = "", code = "", errcode = 0 } = error as { message?: string; code?: string; errcode?: number };
   if (/^no such table/.test(message)) return "missing";
-  // By number (node:sqlite) or by name (libsql); the lower eight bits of a number are the kind.
   const kind = errcode & 0xff;
-  if (kind === 5 || kind === 6 || /^SQLITE_(BUSY|LOCKED)/.test(code)) return "lock";
+  if (isLocked(error)) return "lock";
+  if (kind === 13 || /^SQLITE_FULL/.test(code)) return "full";
   if (kind === 8 || /^SQLITE_READONLY/.test(code)) return "forbidden";
   return "away";
 }

@@ -1,6 +1,7 @@
 /** Asks a running server, as any other client would; what it refuses becomes an error in a user's words. */
 import { Failure } from "../failure.ts";
 import { InputError } from "../input-error.ts";
+import { safeLine } from "./safe-text.ts";
 
 const TIMEOUT_MS = 10_000;
 const PAGE = 100;
@@ -102,10 +103,10 @@ export class ApiClient {
     if (first !== undefined) {
       const field = /^body\.(\w+)$/.exec(first.location)?.[1];
       const called = field === undefined ? first.location : this.#called(field);
-      return new InputError(`${called} ${first.message}`, first.fix ?? "--help shows every flag");
+      return new InputError(safeLine(`${called} ${first.message}`), first.fix ?? "--help shows every flag");
     }
     const hint = HINTS_BY_TYPE[type.replace("/errors/", "")] ?? HINTS[status] ?? "the server's log says more";
-    return new Refused(`${title}: ${detail} (${status})`, hint, status);
+    return new Refused(safeLine(`${title}: ${detail} (${status})`), hint, status);
   }
 }
 

@@ -1,5 +1,8 @@
-/** The outside of a command: where it reads time and writes text. Passed in, so that a command can be tried without it. */
+/** The outside of a command: where it reads time and writes text. Passed in, so that a command can be tried without it.
+ *
+ * The one place where a command's text is printed, and so where it is made safe: what others have stored must not control the terminal. */
 import type { Screen } from "../top/terminal.ts";
+import { safeText } from "./safe-text.ts";
 
 export interface Console {
   /** Results, and nothing else. */
@@ -33,17 +36,17 @@ export function systemConsole(): Console {
     environment: process.env,
     nowMs: () => performance.now(),
     out: (text) => {
-      process.stdout.write(`${text}\n`);
+      process.stdout.write(`${safeText(text)}\n`);
     },
     notice: (text) => {
       clear();
-      process.stderr.write(`${text}\n`);
+      process.stderr.write(`${safeText(text)}\n`);
     },
     progress: (text, isLast) => {
       clear();
       // The last one would say 100 %: on a terminal the report follows at once, and a line of progress is not a result.
       if (isTerminal && isLast) return;
-      process.stderr.write(isTerminal ? text : `${text}\n`);
+      process.stderr.write(isTerminal ? safeText(text) : `${safeText(text)}\n`);
       isLineOpen = isTerminal;
     },
     onStop: (callback) => {

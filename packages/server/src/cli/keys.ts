@@ -1,7 +1,7 @@
 /** `sluice keys`: who may come in. A token is printed once, when it is made, and kept nowhere. */
 import { Command } from "commander";
 import { isPreset, newId } from "../admin/admin-id.ts";
-import type { AdminStore } from "../admin/admin-store.ts";
+import type { Actor, AdminStore } from "../admin/admin-store.ts";
 import { DEFAULT_WORKSPACE } from "../admin/bootstrap.ts";
 import type { KeyRecord, WorkspaceRecord } from "../admin/records.ts";
 import { hashOf, newToken, startOf } from "../admin/token.ts";
@@ -184,7 +184,7 @@ function unknownKey(id: string): Failure {
 }
 
 /** Keys may be made before the first server starts: then the first workspace is, too. */
-async function workspaceFor(store: AdminStore, named: string | undefined, actor: string): Promise<WorkspaceRecord> {
+async function workspaceFor(store: AdminStore, named: string | undefined, actor: Actor): Promise<WorkspaceRecord> {
   if (named === undefined || named === DEFAULT_WORKSPACE.id) {
     await store.createWorkspace(DEFAULT_WORKSPACE, null, actor);
     return DEFAULT_WORKSPACE;

@@ -7,6 +7,7 @@ import type { Flag, Given, Outcome } from "./command-flags.ts";
 import type { Console } from "./console.ts";
 import { EXIT } from "./exit-codes.ts";
 import { ASKED_LIMIT, COST, DURATION, LIMIT, needed } from "./rule-flags.ts";
+import { safeLine } from "./safe-text.ts";
 
 export function limitCommand(console: Console, exit: (code: number) => void): Command {
   return clientCommand(console, {
@@ -46,18 +47,22 @@ function ofNoOverride(flag: Flag): Flag {
   return { ...flag, help: `${flag.help}; needed unless an override gives it` };
 }
 
-function limitText({ success, limit, remaining, reset, overrideId, shadowed }: LimitData, cost: number): string {
+function limitText(
+  { success, limit, remaining, reset, overrideId, shadowed, degraded }: LimitData,
+  cost: number,
+): string {
   const by = overrideId === undefined ? "" : `, by override ${overrideId}`;
   const shadow = shadowed === true ? "; it would have been denied, but is only watched" : "";
+  const guess = degraded ? "; degraded: decided without a store, or without the other regions" : "";
   const at = new Date(reset).toISOString();
-  if (success) return `allowed: ${remaining} of ${limit} left in the window that ends at ${at}${by}${shadow}`;
+  if (success) return `allowed: ${remaining} of ${limit} left in the window that ends at ${at}${by}${shadow}${guess}`;
   const when = cost > limit ? `a cost of ${cost} never fits` : `try again at ${at}`;
-  return `denied: the limit is ${limit}${by}; ${when}`;
+  return `denied: the limit is ${limit}${by}; ${when}${guess}`;
 }
 
 function inspectOutcome(data: InspectData, cost: number): Outcome {
   const { rule, override, decision, current, previous, effective, previousShare, leftMs } = data;
-  const by = override === null ? "as asked" : `by override ${override.overrideId} (${override.identifier})`;
+  const by = override === null ? "as asked" : `by override ${override.overrideId} (${safeLine(override.identifier)})`;
   const cell = (name: string, one: InspectData["current"]) =>
     `${name.padEnd(9)} ${one.view} = own ${one.own} + others ${one.others} + foreign ${one.foreign}`;
   const lines = [

@@ -5,11 +5,13 @@ import { loadSettings } from "../config/load-settings.ts";
 import { isClean, type StopReport } from "../serve/service.ts";
 import type { Console } from "./console.ts";
 import { EXIT } from "./exit-codes.ts";
+import { onNpmGone } from "./npm-parent.ts";
 import { addSettingOptions } from "./setting-options.ts";
 
 const DESCRIPTION =
   "Run the server. Settings come from a file, the environment (SLUICE_…) and flags; flags win. With none it listens on loopback, " +
-  "keeps namespaces, overrides and keys in a folder, and prints a key and a line to try.";
+  "keeps namespaces, overrides and keys in a folder, and prints a key and a line to try. Where standard output is not a terminal, " +
+  "the key goes to a file of that folder.";
 
 const EXIT_AFTER_MS = 1_000;
 
@@ -19,7 +21,14 @@ export function serveCommand(console: Console, exit: (code: number) => void): Co
       // Loaded here, because the other commands need no server. A worker's settings come from its parent.
       if (cluster.isWorker) return exit(await (await import("../serve/worker.ts")).runWorker(process));
       const { serve } = await import("../serve/serve.ts");
-      const report = await serve(loadSettings(options, console.environment), console);
+      const report = await serve(loadSettings(options, console.environment), {
+        ...console,
+        isOutTerminal: console.screen !== undefined,
+        onStop: (callback) => {
+          console.onStop(callback);
+          onNpmGone(console.environment, callback);
+        },
+      });
       // Calls to a frozen database may still be pending: there is nothing more to do.
       setTimeout(() => process.exit(), EXIT_AFTER_MS).unref();
       if (isClean(report)) return exit(EXIT.ok);

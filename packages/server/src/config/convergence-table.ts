@@ -110,6 +110,24 @@ export const CONVERGENCE_SETTINGS = {
     initialText: "0.02",
     hint: "such as 0.02, which is 2 %",
   }),
+  namespaceRowsMax: setting({
+    path: "namespaceRowsMax",
+    value: "<n>",
+    help: "the most rows of a namespace that a region keeps in the database, one per identifier and window; more are not published",
+    rule: "an integer from 1 to 16000000",
+    read: integerWithin(1, 16_000_000),
+    initialText: "100000",
+    hint: "such as 100000",
+  }),
+  workspaceRowsMax: setting({
+    path: "workspaceRowsMax",
+    value: "<n>",
+    help: "the same per workspace",
+    rule: "an integer from 1 to 16000000",
+    read: integerWithin(1, 16_000_000),
+    initialText: "200000",
+    hint: "such as 200000",
+  }),
   closeTimeoutMs: optional<number>(
     {
       path: "closeTimeoutMs",

@@ -16,10 +16,13 @@ export interface ConvergenceSettings {
   /** Null: by the error budget and the number of live regions. */
   readonly floor: number | null;
   readonly errorBudget: number;
+  readonly namespaceRowsMax: number;
+  readonly workspaceRowsMax: number;
 }
 
 const OF_ORIGIN = ["flushMs", "readTimeoutMs", "commandsPerSecond"] as const;
-const OF_COUNTS = ["globalDurationMin", "publishMs", "importMs", "floor", "errorBudget"] as const;
+const OF_ROWS = ["namespaceRowsMax", "workspaceRowsMax"] as const;
+const OF_COUNTS = ["globalDurationMin", "publishMs", "importMs", "floor", "errorBudget", ...OF_ROWS] as const;
 
 export function convergenceOf(read: Read): ConvergenceSettings {
   const { values, calledAs } = read;
@@ -38,7 +41,9 @@ export function convergenceOf(read: Read): ConvergenceSettings {
   }
   const { whenFull, flushMs, readTimeoutMs, commandsPerSecond, publishMs, importMs, floor, errorBudget } = values;
   const regional = { whenFull, flushMs, readTimeoutMs, commandsPerSecond };
-  return { ...regional, globalMode, globalDurationMinMs: globalDurationMin, publishMs, importMs, floor, errorBudget };
+  const rows = { namespaceRowsMax: values.namespaceRowsMax, workspaceRowsMax: values.workspaceRowsMax };
+  const rhythm = { globalDurationMinMs: globalDurationMin, publishMs, importMs, floor, errorBudget };
+  return { ...regional, globalMode, ...rhythm, ...rows };
 }
 
 /** How a stop's time is divided. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { InputError } from "../input-error.ts";
 import { loadSettings } from "./load-settings.ts";
 
-const SECRET = "hunter2-hunter2";
+const SECRET = "hunter2-hunter2-hunter2";
 const FILES = {
   "good.yaml":
     "port: 9000\nregion: eu-west\nredis:\n  url: redis://redis.internal\nhttp:\n  hosts: [a.example, b.example]\nlog:\n",
@@ -108,6 +108,28 @@ describe("the variables of OpenTelemetry", () => {
     expect(warnings).toEqual([]);
   });
 
+  test.each([
+    ["always_on", "0.5", 1],
+    ["always_off", "0.5", 0],
+    ["traceidratio", "0.5", 0.5],
+    ["parentbased_always_on", "", 1],
+    ["parentbased_always_off", "", 0],
+    ["parentbased_traceidratio", "0.25", 0.25],
+    ["", "0.25", 0.25],
+  ])("the sampler %s with the argument %s samples a share of %d", (sampler, argument, ratio) => {
+    const environment = { ...otel, OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument };
+    const { settings, warnings } = load({ environment });
+    expect(settings.traces).toMatchObject({ ratio });
+    expect(warnings).toEqual([]);
+    expect(load({ environment, options: { tracesSample: "0.125" } }).settings.traces).toMatchObject({ ratio: 0.125 });
+  });
+
+  test("a sampler that Sluice does not have is ignored with a warning", () => {
+    const { settings, warnings } = load({ environment: { ...otel, OTEL_TRACES_SAMPLER: "jaeger_remote" } });
+    expect(settings.traces).not.toBeNull();
+    expect(warnings).toEqual([expect.stringMatching(/^OTEL_TRACES_SAMPLER is ignored: it must be one of always_on, /)]);
+  });
+
   test("are left out with a warning where they are not understood, and without a word where Sluice's own say otherwise", () => {
     const environment = {
       ...otel,
@@ -151,6 +173,8 @@ describe("the settings of convergence", () => {
       importMs: 1_000,
       floor: 0.05,
       errorBudget: 0.02,
+      namespaceRowsMax: 100_000,
+      workspaceRowsMax: 200_000,
     });
     expect([settings.closeTimeoutMs, settings.shutdownTimeoutMs]).toEqual([2_000, 8_000]);
   });
@@ -336,8 +360,8 @@ describe("bad settings", () => {
     },
     { options: { rootKey: SECRET }, says: "--root-key must not be given by a flag", hint: "--root-key-file" },
     { options: { redisUrl: `redis://:${SECRET}@h` }, says: "--redis-url must not hold a password in a flag" },
-    { environment: { SLUICE_ROOT_KEY: "short" }, says: "SLUICE_ROOT_KEY must be 8 to 512 visible ASCII characters" },
-    { environment: { SLUICE_ROOT_KEY: `${SECRET} x` }, says: "got a text of 17 characters, not shown here" },
+    { environment: { SLUICE_ROOT_KEY: "short" }, says: "SLUICE_ROOT_KEY must be 20 to 512 visible ASCII characters" },
+    { environment: { SLUICE_ROOT_KEY: `${SECRET} x` }, says: "got a text of 25 characters, not shown here" },
     {
       environment: { SLUICE_ROOT_KEY: `sluice_${"a".repeat(38)}` },
       says: "SLUICE_ROOT_KEY looks like a key of Sluice and is none",

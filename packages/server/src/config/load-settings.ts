@@ -58,6 +58,11 @@ function settingsOf(read: Read): ServerSettings {
       connectionsMax: values.connectionsMax,
       requestTimeoutMs: values.requestTimeout,
       quota: quotaLimit === null ? null : { limit: quotaLimit, durationMs: quotaDuration },
+      adminAgeMaxMs: values.adminAgeMax,
+      overrideCaps: {
+        namespace: { overrides: values.overridesMax, stars: values.overridesStarsMax },
+        workspace: { overrides: values.overridesWorkspaceMax, stars: values.overridesWorkspaceStarsMax },
+      },
       tls,
     },
     shutdownTimeoutMs: values.shutdownTimeout,

@@ -15,6 +15,20 @@ const SETTINGS_BY_NAME: Readonly<Record<string, Setting>> = {
   OTEL_RESOURCE_ATTRIBUTES: SETTINGS.tracesAttributes,
 };
 
+const SHARE = "OTEL_TRACES_SAMPLER_ARG";
+
+/** Null: what OTEL_TRACES_SAMPLER_ARG says. A caller that keeps a trace decides for it in any case. */
+const SHARES_BY_SAMPLER: Readonly<Record<string, string | null>> = {
+  "": null,
+  always_on: "1",
+  always_off: "0",
+  traceidratio: null,
+  parentbased_always_on: "1",
+  parentbased_always_off: "0",
+  parentbased_traceidratio: null,
+};
+const SAMPLERS = Object.keys(SHARES_BY_SAMPLER).filter((name) => name !== "");
+
 interface Joined {
   /** The strongest first. */
   readonly sources: readonly Source[];
@@ -35,10 +49,16 @@ export function withOpenTelemetry(
   const names = new Map<string, string>();
   const values = new Map<string, unknown>();
   const warnings: string[] = [];
+  const sampler = environment["OTEL_TRACES_SAMPLER"] ?? "";
+  const share = SHARES_BY_SAMPLER[sampler];
+  if (share === undefined && !hasOwn(SETTINGS.tracesSample)) {
+    warnings.push(`OTEL_TRACES_SAMPLER is ignored: it must be one of ${SAMPLERS.join(", ")}`);
+  }
   for (const [name, setting] of Object.entries(SETTINGS_BY_NAME)) {
-    const value = environment[name] ?? "";
+    const isShare = name === SHARE && typeof share === "string";
+    const value = isShare ? share : (environment[name] ?? "");
     if (value === "" || hasOwn(setting)) continue;
-    names.set(setting.path, name);
+    names.set(setting.path, isShare ? "OTEL_TRACES_SAMPLER" : name);
     if (setting.read(value) === undefined)
       warnings.push(`${name} is left out: for ${setting.path} it must be ${setting.rule}`);
     else values.set(setting.path, value);

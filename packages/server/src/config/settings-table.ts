@@ -90,7 +90,7 @@ function bytesWithin(low: number, high: number): Reading<number> {
   };
 }
 
-const ROOT_KEY = /^[\x21-\x7e]{8,512}$/;
+const ROOT_KEY = /^[\x21-\x7e]{20,512}$/;
 const IDENTIFIER_KEY = /^[\x21-\x7e]{16,512}$/;
 const REQUESTS = ["off", "errors", "all"] as const;
 const IDENTIFIERS = ["hashed", "plain"] as const;
@@ -192,7 +192,7 @@ export const SETTINGS = {
       path: "rootKey",
       value: "<key>",
       help: "presets the first root key of workspace default",
-      rule: "8 to 512 visible ASCII characters without blanks",
+      rule: "20 to 512 visible ASCII characters without blanks",
       read: (value) => (typeof value === "string" && ROOT_KEY.test(value) ? value : undefined),
       hint: "such as the output of: openssl rand -hex 32",
       secret: "token",
@@ -285,7 +285,7 @@ export const SETTINGS = {
   cells: setting({
     path: "cells",
     value: "<n>",
-    help: "keys that a worker holds at most, of about 350 bytes each",
+    help: "keys that a worker holds at most, of about 350 bytes each, and never more than 530",
     rule: "an integer from 1 to 16000000",
     read: integerWithin(1, 16_000_000),
     initialText: "1048576",
@@ -301,6 +301,53 @@ export const SETTINGS = {
     initialText: "10000",
     hint: "such as 10000",
   }),
+  overridesMax: setting({
+    path: "overrides.max",
+    value: "<n>",
+    help: "overrides that a namespace has at most; every server holds them all in memory, in up to 2 KiB each",
+    rule: "an integer from 1 to 1000000",
+    read: integerWithin(1, 1_000_000),
+    initialText: "20000",
+    hint: "such as 20000",
+  }),
+  overridesWorkspaceMax: setting({
+    path: "overrides.workspaceMax",
+    value: "<n>",
+    help: "overrides that all namespaces of a workspace have together at most",
+    rule: "an integer from 1 to 1000000",
+    read: integerWithin(1, 1_000_000),
+    initialText: "100000",
+    hint: "such as 100000",
+  }),
+  overridesStarsMax: setting({
+    path: "overrides.starsMax",
+    value: "<n>",
+    help: "stars that all patterns of a namespace have together at most; each adds to the cost of a new identifier",
+    rule: "an integer from 1 to 1000000",
+    read: integerWithin(1, 1_000_000),
+    initialText: "20000",
+    hint: "such as 20000",
+  }),
+  overridesWorkspaceStarsMax: setting({
+    path: "overrides.workspaceStarsMax",
+    value: "<n>",
+    help: "stars that all patterns of a workspace have together at most",
+    rule: "an integer from 1 to 1000000",
+    read: integerWithin(1, 1_000_000),
+    initialText: "100000",
+    hint: "such as 100000",
+  }),
+  adminAgeMax: optional<number>(
+    {
+      path: "admin.ageMax",
+      value: "<time>",
+      help: "how old keys, namespaces and overrides may be while their store cannot be read; then requests are answered 503",
+      rule: "whole milliseconds from 10s to 365d",
+      read: wholeSpanWithin(10_000, 365 * DAY_MS),
+      hint: 'milliseconds, or a number with a unit: "1h"',
+    },
+    "any age",
+  ),
   auditKeep: setting({
     path: "audit.keep",
     value: "<time>",

@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs";
 import { AdminSchemaError, adminTables, ensureAdminSchema } from "../admin/admin-schema.ts";
 import { openAdminLink, sqlitePath } from "../admin/open-admin-store.ts";
-import { type RunSql, SqlFailure, type SqlLink } from "../admin/sql-link.ts";
+import { type RunSql, SqlFailure, type SqlLink, type SqlRow } from "../admin/sql-link.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import { countersOf } from "../serve/stores.ts";
 import { SYSTEM } from "../system.ts";
@@ -34,10 +34,16 @@ const MYSQL: Words = {
   now: "SELECT UNIX_TIMESTAMP(NOW(6)) * 1000 AS now",
   isReplica: "SELECT @@global.read_only AS replica",
 };
+const PACKET = "SELECT @@max_allowed_packet AS bytes";
 const POSTGRES: Words = {
   now: "SELECT EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS now",
   isReplica: "SELECT pg_is_in_recovery() AS replica",
 };
+
+/** Rows of counters have up to 6 kB, and a change of the admin store up to some ten kB with its line in the audit trail. */
+const PACKET_MIN_BYTES = 64 * 1024;
+/** 256 rows of 4 kB, as counts of long identifiers are sent at once. */
+const PACKET_GOOD_BYTES = 1024 * 1024;
 
 /** Each with a column, for an UPDATE that changes no row. */
 const COUNTER_TABLES = {
@@ -85,11 +91,26 @@ async function serverFindings(link: SqlLink, sqlUrl: string, { wallMs, monoMs }:
   const writing = isReplica
     ? fail("database writing", "it is read only: a replica, or told to be", "let sql.url name the primary")
     : ok("database writing", "it is no replica");
+  const packet = words === MYSQL ? [packetFinding(await one((run) => run(PACKET)))] : [];
   const beganMs = monoMs();
   const [row] = await one((run) => run(words.now));
   const tookMs = monoMs() - beganMs;
   const skewMs = Number(row?.["now"]) - (wallMs() - tookMs / 2);
-  return [speed, writing, skewFinding("database clock", skewMs, tookMs)];
+  return [speed, writing, ...packet, skewFinding("database clock", skewMs, tookMs)];
+}
+
+function packetFinding([row]: readonly SqlRow[]): Finding {
+  const bytes = Number(row?.["bytes"]);
+  const text = `max_allowed_packet is ${Math.floor(bytes / 1024)} KiB`;
+  if (bytes >= PACKET_GOOD_BYTES) return ok("database packets", text);
+  const advice = "set max_allowed_packet to 1 MiB or more (the default is 16 MiB or 64 MiB)";
+  return bytes < PACKET_MIN_BYTES
+    ? fail(
+        "database packets",
+        `${text}: changes of keys and overrides, and counts of long identifiers, are refused`,
+        advice,
+      )
+    : warn("database packets", `${text}: counts of long identifiers are sent in many small statements`, advice);
 }
 
 async function tableFindings(link: SqlLink, settings: ServerSettings, { wallMs }: DoctorClock): Promise<Finding[]> {

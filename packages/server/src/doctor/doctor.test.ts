@@ -98,14 +98,16 @@ describe("the doctor", () => {
     if (status === "fail") expect(finding.advice).toContain(`reads time out at ${readTimeoutMs} ms`);
   });
 
-  test("the data folder is looked at where something is kept there, and not made", () => {
+  test("the data folder is looked at where something is kept there, and not made", async () => {
     const place = (dataDir: string, sqlUrl: string | null = null) => dataFinding({ dataDir, sqlUrl });
-    expect(place("/nowhere/at/all")).toMatchObject({ status: "ok", text: "/nowhere/at/all can be made" });
-    expect(place(`${import.meta.filename}/folder`)).toMatchObject({
+    expect(await place("/nowhere/at/all")).toMatchObject({ status: "ok", text: "/nowhere/at/all can be made" });
+    expect(await place(`${import.meta.filename}/folder`)).toMatchObject({
       status: "fail",
       text: expect.stringContaining("ENOTDIR"),
     });
-    expect(place("x", `sqlite:${import.meta.filename}/a.db`)).toMatchObject({ status: "fail" });
-    expect(place("x", "mysql://db/sluice")).toBeNull();
+    expect(await place("x", `sqlite:${import.meta.filename}/a.db`)).toMatchObject({ status: "fail" });
+    expect(await place("x", "mysql://db/sluice")).toBeNull();
+    // Rights say that root may write there, and yet nothing can be made.
+    expect(await place("/proc/nope")).toMatchObject({ status: "fail", text: expect.stringContaining("/proc: ") });
   });
 });

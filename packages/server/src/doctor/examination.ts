@@ -2,7 +2,9 @@
 import type { Loaded } from "../config/load-settings.ts";
 import { convergenceFindings } from "./convergence-checks.ts";
 import { databaseFindings } from "./database-checks.ts";
+import { spaceFinding } from "./disk-checks.ts";
 import { type Finding, ok, warn } from "./finding.ts";
+import { listeningFindings } from "./listening-checks.ts";
 import { certificateFinding, dataFinding, filesFinding, nodeFinding, readLimits } from "./machine-checks.ts";
 import { type DoctorClock, redisFindings } from "./redis-checks.ts";
 
@@ -13,7 +15,9 @@ export async function examine({ settings, effective, warnings }: Loaded, clock: 
     ...warnings.map((text) => warn("settings", text, "see docs/configuration.md")),
     nodeFinding(process.versions.node),
     filesFinding(readLimits(), settings),
-    dataFinding(settings),
+    await dataFinding(settings),
+    spaceFinding(settings),
+    ...(await listeningFindings(settings)),
     certificateFinding(settings, clock.wallMs()),
     ...convergenceFindings(settings),
   ];

@@ -1,10 +1,13 @@
 /** What a server needs of the machine and of its own files: Node, open files, the data folder, a certificate that is valid. */
 import { X509Certificate } from "node:crypto";
-import { accessSync, constants, existsSync, readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
-import { sqlitePath } from "../admin/open-admin-store.ts";
 import type { ServerSettings } from "../config/settings.ts";
+import { checkFolder, FolderFailure } from "../folder.ts";
+import { dataPlace } from "../serve/data-dir.ts";
+import { dataRisks } from "../serve/data-risk.ts";
+import { isClaimed } from "../serve/folder-claim.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 
 /** Beside connections: stores, the log, modules. */
@@ -42,20 +45,23 @@ export function readLimits(): string | undefined {
 }
 
 /** Null: nothing is kept on this machine. Makes nothing. */
-export function dataFinding({ sqlUrl, dataDir }: Pick<ServerSettings, "sqlUrl" | "dataDir">): Finding | null {
-  if (sqlUrl !== null && !sqlUrl.startsWith("sqlite:")) return null;
-  const folder = resolve(sqlUrl === null ? dataDir : dirname(sqlitePath(sqlUrl)));
-  let known = folder;
-  while (!existsSync(known) && dirname(known) !== known) known = dirname(known);
+export async function dataFinding(settings: Pick<ServerSettings, "sqlUrl" | "dataDir">): Promise<Finding | null> {
+  const place = dataPlace(settings);
+  if (place === null) return null;
+  const folder = resolve(place.folder);
   try {
-    // As a folder: a file of that name would do no good.
-    accessSync(`${known}/.`, constants.R_OK | constants.W_OK | constants.X_OK);
-    return ok("data folder", known === folder ? `${folder} can be written` : `${folder} can be made`);
+    if (!checkFolder(folder)) return ok("data folder", `${folder} can be made`);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    if (!(error instanceof FolderFailure)) throw error;
     const advice = "name a folder that this user may write: --data DIR, SLUICE_DATA, or the path in sql.url";
-    return fail("data folder", `${known} cannot be used (${code})`, advice);
+    return fail("data folder", `it cannot be used: ${error.message}`, advice);
   }
+  const [risk] = dataRisks(folder, resolve(place.database));
+  if (risk === undefined) {
+    const used = (await isClaimed(folder)) ? "; a server runs on it" : "";
+    return ok("data folder", `${folder} can be written${used}`);
+  }
+  return (risk.isRefused ? fail : warn)("data folder", risk.text, risk.advice);
 }
 
 export function certificateFinding({ api }: ServerSettings, wallMs: number): Finding | null {

@@ -17,7 +17,7 @@ const SLOW_MS = 10;
 const VERSION_MIN = 6;
 const CELL_LIVES_MS = 1_000;
 const RIGHTS =
-  "let the user do what docs/operating.md lists: +eval +evalsha +hmget +hset +pexpireat +ping on ~sluice:*";
+  "let the user do what docs/operating.md lists: +eval +evalsha +hmget +hset +hlen +pexpireat +ping on ~sluice:*";
 
 type Ask = (...args: string[]) => Promise<unknown>;
 

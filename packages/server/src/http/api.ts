@@ -1,7 +1,7 @@
 /** The HTTP API: what it needs of the rest. */
 import type { Limiter } from "sluice";
 import type { AdminStore } from "../admin/admin-store.ts";
-import type { Directory } from "../admin/directory.ts";
+import type { Directory, OverrideUse } from "../admin/directory.ts";
 import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { Log } from "../serve/log.ts";
@@ -25,6 +25,12 @@ export interface ApiParts {
   readonly wallMs: () => number;
 }
 
+/** How many overrides there may be, and stars in their patterns: every server holds them all in memory, and tries them. */
+export interface OverrideCaps {
+  readonly namespace: OverrideUse;
+  readonly workspace: OverrideUse;
+}
+
 export interface ApiSettings {
   /** Names of this server in a request's Host; null: any. */
   readonly hosts: readonly string[] | null;
@@ -34,5 +40,8 @@ export interface ApiSettings {
   readonly requestTimeoutMs: number;
   /** Requests a window that a workspace may make, where it has no quota of its own; null: any number. */
   readonly quota: { readonly limit: number; readonly durationMs: number } | null;
+  readonly overrideCaps: OverrideCaps;
+  /** How old the directory may be while the store cannot be read; null: any age. */
+  readonly adminAgeMaxMs: number | null;
   readonly tls: { readonly cert: string; readonly key: string } | null;
 }

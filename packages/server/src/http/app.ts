@@ -9,21 +9,25 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { ApiParts } from "./api.ts";
 import { authenticate, type Caller } from "./authentication.ts";
+import { AuthenticationBrake } from "./authentication-brake.ts";
 import { brokenRequestAnswer } from "./broken-request.ts";
-import type { Answer } from "./call.ts";
+import type { AdminParts, Answer } from "./call.ts";
+import { Connections } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
-import { hostCheck } from "./host-check.ts";
+import { hasSeveralHosts, hostCheck } from "./host-check.ts";
 import { parseJsonBody } from "./json-text.ts";
 import { PAGES } from "./pages.ts";
 import { Problem } from "./problem.ts";
-import { checkQuota, Quota } from "./quota.ts";
+import { ARRIVAL_COST, Quota } from "./quota.ts";
 import { rateHeadersOf } from "./rate-headers.ts";
 import { problemOf, refuse } from "./refusal.ts";
 import { readBody } from "./request-body.ts";
 import { requestIds } from "./request-id.ts";
 import { ROUTES, type Route } from "./routes.ts";
+import { Turnstile } from "./turnstile.ts";
 import { type BodyCheck, bodyCheck } from "./validation.ts";
 
 const HEADERS_MAX_BYTES = 16 * 1024;
@@ -31,7 +35,9 @@ const HEADERS_MAX_BYTES = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 65_000;
 /** How often Node looks for requests that are late. */
-const LATE_CHECK_MS = 1_000;
+const LATE_CHECK_MS = 500;
+/** Maximum time for a client to read an answer: 1 MiB takes 20 s at 50 KiB/s. */
+const SEND_TIMEOUT_MS = 20_000;
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** A server that does not listen yet. */
@@ -44,14 +50,21 @@ export function createApi(parts: ApiParts): Server {
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: LATE_CHECK_MS,
   };
-  const api = new Api(parts);
-  const hear = (request: IncomingMessage, response: ServerResponse) => api.hear(request, response);
   const server =
     tls === null
-      ? createServer(options, hear)
-      : createTlsServer({ ...options, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS }, hear);
+      ? createServer(options)
+      : createTlsServer({ ...options, ...tls, handshakeTimeout: options.headersTimeout });
   server.maxConnections = connectionsMax;
-  server.on("clientError", brokenRequestAnswer(parts.requestLog));
+  const connections = new Connections(server, tls !== null, {
+    sendTimeoutMs: SEND_TIMEOUT_MS,
+    idleMaxMs: KEEP_ALIVE_MS + options.headersTimeout,
+    onCut: (reason) => parts.tally.cut(reason),
+  });
+  const api = new Api(parts, connections);
+  server.on("request", (request, response) => api.hear(request, response));
+  // Before Node's own listener, which reports it as "clientError": without a handshake nothing can be sent, and `end` would never finish.
+  server.prependListener("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
+  server.on("clientError", brokenRequestAnswer(connections, parts.requestLog));
   return server;
 }
 
@@ -61,16 +74,21 @@ interface Entry {
 }
 
 class Api {
-  readonly #parts: ApiParts;
+  readonly #parts: ApiParts & Pick<AdminParts, "quota" | "turnstiles">;
+  readonly #connections: Connections;
   readonly #quota: Quota;
+  readonly #brake: AuthenticationBrake;
   readonly #checkHost: (host: string | undefined) => Problem | undefined;
   readonly #nextId = requestIds();
   /** By path. */
   readonly #routes: ReadonlyMap<string, Entry>;
 
-  constructor(parts: ApiParts) {
-    this.#parts = parts;
-    this.#quota = new Quota(parts.limiter, parts.settings.quota);
+  constructor(parts: ApiParts, connections: Connections) {
+    this.#quota = new Quota(parts.limiter, parts.settings.quota, parts.wallMs);
+    const turnstiles = { audit: new Turnstile(), rankings: new Turnstile() };
+    this.#parts = { ...parts, quota: this.#quota, turnstiles };
+    this.#connections = connections;
+    this.#brake = new AuthenticationBrake(parts.log, parts.settings.connectionsMax);
     this.#checkHost = hostCheck(parts.settings.hosts);
     this.#routes = new Map(
       ROUTES.map((route) => [`/v2/${route.operation}`, { route, check: bodyCheck(route.body) }] as const),
@@ -78,6 +96,8 @@ class Api {
   }
 
   hear(request: IncomingMessage, response: ServerResponse): void {
+    const turn = this.#connections.begin(request, response);
+    if (turn === null) return;
     const entry = this.#routes.get(request.url!);
     const operation = entry === undefined ? "other" : entry.route.operation;
     const beganMs = performance.now();
@@ -87,6 +107,7 @@ class Api {
       beganMs,
       request,
       response,
+      turn,
       span: null,
       caller: null,
       body: undefined,
@@ -94,29 +115,31 @@ class Api {
     const fail = (error: unknown) => this.#refuse(exchange, error);
     try {
       const { host, authorization } = request.headers;
+      if (hasSeveralHosts(request.rawHeaders))
+        throw new Problem("invalid_input", "The request has several Host headers.");
       const misdirected = this.#checkHost(host);
       if (misdirected !== undefined) throw misdirected;
       if (entry === undefined) {
-        answerPage(request, response);
+        answerPage(exchange);
         return;
       }
-      checkMethod(request, response, "POST");
+      checkMethod(request, response, ["POST"]);
       const nowMs = this.#parts.wallMs();
-      const caller = authenticate(this.#parts.directory, authorization, nowMs);
+      const caller = authenticate(this.#parts.directory, authorization, nowMs, this.#parts.settings.adminAgeMaxMs);
       exchange.caller = caller;
       // Only now: who has no key must not make spans.
       const span = this.#parts.tracer?.begin(operation, request.headers, beganMs) ?? null;
       exchange.span = span;
       const go = () => {
-        readBody(request, this.#parts.settings.bodyMaxBytes, fail, (bytes) => {
+        readBody(request, this.#parts.settings.bodyMaxBytes, turn.made, fail, (bytes) => {
           this.#call(entry, caller, exchange, bytes, fail);
         });
       };
-      const taken = this.#quota.take(caller.workspace);
+      const taken = this.#quota.take(caller.workspace, ARRIVAL_COST);
       if (taken instanceof Promise)
-        (span?.waited(taken) ?? taken).then((decision) => checkQuota(decision, nowMs)).then(go, fail);
+        (span?.waited(taken) ?? taken).then((decision) => this.#quota.check(decision)).then(go, fail);
       else {
-        if (taken !== null) checkQuota(taken, nowMs);
+        if (taken !== null) this.#quota.check(taken);
         go();
       }
     } catch (error) {
@@ -137,7 +160,11 @@ class Api {
       exchange.body = body;
       const { span } = exchange;
       const parts = span === null ? this.#parts : { ...this.#parts, limiter: span.around(this.#parts.limiter) };
-      const answer = route.handle(parts, caller, body as never);
+      const charged = this.#quota.charge(caller.workspace, route.price?.(body as never) ?? 0);
+      const answer =
+        charged === undefined
+          ? route.handle(parts, caller, body as never)
+          : charged.then(() => route.handle(parts, caller, body as never));
       if (answer instanceof Promise) answer.then((one) => this.#answer(route, exchange, one)).catch(fail);
       else this.#answer(route, exchange, answer);
     } catch (error) {
@@ -152,7 +179,9 @@ class Api {
       route.write === undefined
         ? JSON.stringify(pagination === undefined ? { meta, data } : { meta, data, pagination })
         : `{"meta":{"requestId":"${requestId}"},"data":${route.write(data as never)}}`;
-    const headers = ["content-type", JSON_TYPE, "content-length", String(Buffer.byteLength(text))];
+    const length = Buffer.byteLength(text);
+    exchange.turn.made(length);
+    const headers = ["content-type", JSON_TYPE, "content-length", String(length)];
     if (checked !== undefined) {
       const { policy, rateLimit, retryAfter } = rateHeadersOf(checked, this.#parts.wallMs());
       headers.push("ratelimit-policy", policy, "ratelimit", rateLimit);
@@ -164,9 +193,24 @@ class Api {
   }
 
   #refuse(exchange: Exchange, error: unknown): void {
-    const { request, response, requestId } = exchange;
-    const problem = problemOf(error, this.#parts.log, requestId);
-    if (refuse(request, response, requestId, problem)) this.#ended(exchange, problem.status, problem, null);
+    const problem = problemOf(error, this.#parts.log, exchange.requestId);
+    const isUnknownKey = problem.kind === "key_not_found" && exchange.caller === null;
+    const late = isUnknownKey ? this.#failedKey(exchange) : undefined;
+    if (late !== undefined) this.#refuseLate(exchange, late);
+    else if (refuse(exchange, problem)) this.#ended(exchange, problem.status, problem, null);
+  }
+
+  #failedKey({ request }: Exchange): Problem | undefined {
+    this.#parts.tally.failedAuthentication();
+    return this.#brake.failed(request.socket.remoteAddress, performance.now());
+  }
+
+  /** Counted and logged at once: the delay must not look like a slow server. */
+  #refuseLate(exchange: Exchange, problem: Problem): void {
+    this.#ended(exchange, problem.status, problem, null);
+    exchange.request.resume();
+    exchange.response.setHeader("connection", "close");
+    this.#brake.delay(() => refuse(exchange, problem));
   }
 
   #ended(exchange: Exchange, status: number, problem: Problem | null, data: unknown): void {
@@ -185,16 +229,18 @@ function namespaceIn(body: unknown): string | undefined {
   return (body as { readonly namespace?: string } | undefined)?.namespace;
 }
 
-function checkMethod(request: IncomingMessage, response: ServerResponse, allowed: string): void {
-  if (request.method === allowed) return;
-  response.setHeader("allow", allowed);
-  throw new Problem("method_not_allowed", `This route is asked by ${allowed}.`);
+function checkMethod({ method }: IncomingMessage, response: ServerResponse, allowed: readonly string[]): void {
+  if (allowed.includes(method!)) return;
+  response.setHeader("allow", allowed.join(", "));
+  throw new Problem("method_not_allowed", `This route accepts ${allowed.join(" and ")} only.`);
 }
 
-function answerPage(request: IncomingMessage, response: ServerResponse): void {
+function answerPage({ request, response, turn }: Exchange): void {
   const page = PAGES.get(request.url!.split("?", 1)[0]!);
   if (page === undefined) throw new Problem("route_not_found", "There is no such route. GET /docs lists them.");
-  checkMethod(request, response, "GET");
-  response.writeHead(200, { ...page.headers, "content-length": Buffer.byteLength(page.text) });
+  checkMethod(request, response, ["GET", "HEAD"]);
+  const length = Buffer.byteLength(page.text);
+  turn.made(length);
+  response.writeHead(200, { ...page.headers, "content-length": length });
   response.end(page.text);
 }

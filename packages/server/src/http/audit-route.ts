@@ -1,13 +1,14 @@
 /** `listChanges`: who changed what, before and after, the newest first. */
-import { searchAudit } from "../admin/audit-search.ts";
+import { type AuditSearch, searchAudit, stepOf } from "../admin/audit-search.ts";
 import type { AuditRecord } from "../admin/records.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, namespaceMissing } from "./call.ts";
 import { lacking, may } from "./permission.ts";
+import { CHANGES_PER_UNIT } from "./quota.ts";
 import { type ChangeData, type ListChangesBody, PAGE_DEFAULT } from "./schemas.ts";
 
 export async function listChanges(
-  { directory, store }: AdminParts,
+  { directory, store, quota, turnstiles }: AdminParts,
   { key, workspace }: Caller,
   { namespace: idOrName, actor, since, until, limit = PAGE_DEFAULT, cursor }: ListChangesBody,
 ): Promise<Answer> {
@@ -15,14 +16,20 @@ export async function listChanges(
   const namespace = idOrName === undefined ? undefined : directory.namespaceOf(workspace.id, idOrName);
   if (!may(key, "read_audit", namespace?.id)) throw lacking("read_audit");
   if (idOrName !== undefined && namespace === undefined) throw namespaceMissing();
-  const { changes, next } = await searchAudit(store, workspace.id, {
+  const search: AuditSearch = {
     actor,
     namespaceId: namespace?.id,
     limit,
     ...(cursor === undefined ? {} : { before: cursor }),
     ...(since === undefined ? {} : { sinceMs: since }),
     ...(until === undefined ? {} : { untilMs: until }),
-  });
+  };
+  const step = stepOf(search) / CHANGES_PER_UNIT;
+  await quota.chargeRead(workspace, Math.floor(step));
+  const mayGoOn = () => quota.tryCharge(workspace, Math.ceil(step));
+  const { changes, next } = await turnstiles.audit.run(workspace.id, () =>
+    searchAudit(store, workspace.id, search, mayGoOn),
+  );
   return {
     data: changes.map(dataOf),
     pagination: next === null ? { hasMore: false } : { hasMore: true, cursor: next },

@@ -10,16 +10,33 @@ export interface Caller {
 
 const BEARER = "bearer ";
 
-/** @throws Problem */
-export function authenticate(directory: Directory, authorization: string | undefined, nowMs: number): Caller {
+/**
+ * @param ageMaxMs how old the directory may be; null: any age.
+ * @throws Problem
+ */
+export function authenticate(
+  directory: Directory,
+  authorization: string | undefined,
+  nowMs: number,
+  ageMaxMs: number | null,
+): Caller {
   const token = tokenOf(authorization);
   if (!directory.isLoaded) {
     throw new Problem("unavailable", "The server has not read its keys yet. Try again.", { retryAfterS: 1 });
   }
+  // A key may have been revoked since then.
+  if (ageMaxMs !== null && directory.ageMs > ageMaxMs) {
+    const detail = "The store of keys could not be read for longer than the setting admin.ageMax allows. Try again.";
+    throw new Problem("unavailable", detail, { retryAfterS: 1 });
+  }
   const key = directory.keyOf(token);
+  return usable(key, key === undefined ? undefined : directory.workspaceOf(key.workspaceId), nowMs);
+}
+
+/** The caller, if this key and its workspace may be used now. @throws Problem */
+export function usable(key: KeyRecord | undefined, workspace: WorkspaceRecord | undefined, nowMs: number): Caller {
   const isExpired = key !== undefined && key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
-  const workspace = key === undefined || isExpired ? undefined : directory.workspaceOf(key.workspaceId);
-  if (key === undefined || workspace === undefined) {
+  if (key === undefined || isExpired || workspace === undefined) {
     throw new Problem("key_not_found", "There is no such key, or it has expired or was revoked.");
   }
   if (key.isDisabled) throw new Problem("key_disabled", "The key is disabled.");

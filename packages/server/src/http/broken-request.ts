@@ -1,5 +1,10 @@
-/** What is answered to bytes that are no request: there is no route and no reply yet, only a socket. */
+/**
+ * The answer to bytes that are not a request, or to a request that did not arrive in time. There is no route and no response object,
+ * only a socket. Requests that arrived whole before those bytes are answered first; connections.ts sees to that, and to the end of the
+ * connection.
+ */
 import type { Socket } from "node:net";
+import type { Connections } from "./connections.ts";
 import { Problem, type ProblemKind } from "./problem.ts";
 import { requestIds } from "./request-id.ts";
 import type { RequestLog } from "./request-log.ts";
@@ -9,35 +14,34 @@ const KINDS: Readonly<Record<string, ProblemKind>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
 const DETAILS = {
-  headers_too_large: "The headers are larger than this server takes.",
-  request_timeout: "The request was not here whole in time.",
-  invalid_input: "This is no HTTP request.",
+  headers_too_large: "The headers are larger than this server accepts.",
+  request_timeout: "The request was not received in time.",
+  invalid_input: "This is not an HTTP request.",
 } as const;
 const nextId = requestIds();
 
-/** What Node's server keeps of the answer that is under way on a socket; its own handler asks the same. */
-interface AnsweringSocket extends Socket {
-  readonly _httpMessage?: { readonly headersSent: boolean } | null;
-}
-
 /** A listener for a server's `clientError`. */
 export function brokenRequestAnswer(
+  connections: Connections,
   requestLog: RequestLog | null,
-): (error: NodeJS.ErrnoException, socket: AnsweringSocket) => void {
+): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return (error, socket) => {
-    // Gone, or in the middle of an answer that must not be broken into.
-    const isAnswering = socket._httpMessage?.headersSent === true;
-    if (error.code === "ECONNRESET" || !socket.writable || isAnswering) {
+    // The client is gone, or the handshake of TLS failed.
+    if (error.code === "ECONNRESET" || !socket.writable) {
       socket.destroy();
       return;
     }
-    const kind = (KINDS[error.code ?? ""] ?? "invalid_input") as keyof typeof DETAILS;
-    const problem = new Problem(kind, DETAILS[kind]);
-    const requestId = nextId();
-    const body = JSON.stringify(problem.toBody(requestId));
-    socket.end(
-      `HTTP/1.1 ${problem.status} ${problem.kind}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-    );
-    requestLog?.broken(requestId, kind);
+    connections.endAfterAnswers(socket, () => {
+      const kind = (KINDS[error.code ?? ""] ?? "invalid_input") as keyof typeof DETAILS;
+      const requestId = nextId();
+      requestLog?.broken(requestId, kind);
+      return textOf(new Problem(kind, DETAILS[kind]), requestId);
+    });
   };
+}
+
+function textOf(problem: Problem, requestId: string): string {
+  const body = JSON.stringify(problem.toBody(requestId));
+  const length = Buffer.byteLength(body);
+  return `HTTP/1.1 ${problem.status} ${problem.kind}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${body}`;
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestSpan } from "../traces/request-span.ts";
 import type { Caller } from "./authentication.ts";
+import type { Turn } from "./connections.ts";
 
 export interface Exchange {
   readonly requestId: string;
@@ -11,6 +12,8 @@ export interface Exchange {
   readonly beganMs: number;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** Told the length of the answer before it is written. */
+  readonly turn: Turn;
   /** Known once the key is; null: it is not traced. */
   span: RequestSpan | null;
   /** Known once the key is. */

@@ -12,7 +12,7 @@ export function hostCheck(hosts: readonly string[] | null): (host: string | unde
   const known = new Set(hosts.map((host) => host.toLowerCase()));
   return (host) => {
     if (host !== undefined && (known.has(host) || known.has(nameOf(host).toLowerCase()))) return undefined;
-    return new Problem("misdirected_request", "This server does not go by the name in the header Host.");
+    return new Problem("misdirected_request", "The Host header does not match this server (setting http.hosts).");
   };
 }
 
@@ -29,3 +29,15 @@ export function isLoopback(host: string): boolean {
 export function usualNames(host: string): readonly string[] | null {
   return isLoopback(host) ? ["localhost", "127.0.0.1", "[::1]", host] : null;
 }
+
+/** Whether there are several Host headers. Node reports the first one, and a proxy before it may have used another (RFC 9112, 3.2). */
+export function hasSeveralHosts(rawHeaders: readonly string[]): boolean {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === HOST.length && name.toLowerCase() === HOST) count++;
+  }
+  return count > 1;
+}
+
+const HOST = "host";

@@ -12,7 +12,7 @@ import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { Decider } from "../traces/request-span.ts";
 import type { Caller } from "./authentication.ts";
-import { type AdminParts, type Answer, actorOf, checkWellFormed } from "./call.ts";
+import { type AdminParts, type Answer, checkNewName, checkWellFormed, creatorOf } from "./call.ts";
 import { lacking, may } from "./permission.ts";
 import { Problem } from "./problem.ts";
 import type { CheckedLimit } from "./rate-headers.ts";
@@ -63,20 +63,22 @@ function note({ tally, hitters }: LimitParts, asked: Asked, decision: Decision, 
 }
 
 function limitAnswer(parts: LimitParts, asked: Asked, decision: Decision): Answer {
-  const { success, limit: max, remaining, reset } = decision;
+  const { success, limit: max, remaining, reset, reason, degraded } = decision;
   const isShadowed = asked.isShadow && !success;
   note(parts, asked, decision, { isShadowed, nowMs: parts.hitters?.nowMs() ?? 0 });
-  const data: LimitData = { success: success || isShadowed, limit: max, remaining, reset };
+  const data: LimitData = { success: success || isShadowed, limit: max, remaining, reset, reason, degraded };
   if (asked.override !== undefined) data.overrideId = asked.override.id;
   if (isShadowed) data.shadowed = true;
   return { data, checked: checkedOf(asked, data) };
 }
 
-/** As JSON.stringify would, in a third of its time: numbers, flags, and an id that needs no escaping. */
-export function limitText({ success, limit: max, remaining, reset, overrideId, shadowed }: LimitData): string {
+/** As JSON.stringify would, in a third of its time: numbers, flags, and an id and a reason that need no escaping. */
+export function limitText(data: LimitData): string {
+  const { success, limit: max, remaining, reset, reason, degraded, overrideId, shadowed } = data;
+  const numbers = `"limit":${max},"remaining":${remaining},"reset":${reset}`;
   const override = overrideId === undefined ? "" : `,"overrideId":"${overrideId}"`;
   const shadow = shadowed === undefined ? "" : `,"shadowed":${shadowed}`;
-  return `{"success":${success},"limit":${max},"remaining":${remaining},"reset":${reset}${override}${shadow}}`;
+  return `{"success":${success},${numbers},"reason":"${reason}","degraded":${degraded}${override}${shadow}}`;
 }
 
 export function multiLimit(parts: LimitParts, caller: Caller, body: MultiLimitBody): Answer | Promise<Answer> {
@@ -152,7 +154,7 @@ function batchAnswer(
   const nowMs = parts.hitters?.nowMs() ?? 0;
   const items = asked.map((one, at) => {
     const decision = decisions[at]!;
-    const { success, limit: max, remaining, reset } = decision;
+    const { success, limit: max, remaining, reset, reason, degraded } = decision;
     const isShadowed = one.isShadow && !success;
     note(parts, one, decision, { isShadowed, nowMs });
     const item: MultiLimitData["limits"][number] = {
@@ -162,6 +164,8 @@ function batchAnswer(
       remaining,
       reset,
       passed: success || isShadowed,
+      reason,
+      degraded,
     };
     if (one.override !== undefined) item.overrideId = one.override.id;
     if (isShadowed) item.shadowed = true;
@@ -220,7 +224,7 @@ function isToBeCreated({ directory }: LimitParts, { key, workspace }: Caller, bo
   if (!body.identifier.isWellFormed()) checkWellFormed(`${at}.identifier`, body.identifier);
   if (namespace === undefined) {
     if (!may(key, "create_namespace", undefined)) throw lacking("create_namespace");
-    checkWellFormed(`${at}.namespace`, body.namespace);
+    checkNewName(`${at}.namespace`, body.namespace);
     return true;
   }
   if (namespace.deletedAtMs !== null) throw namespaceGone();
@@ -235,11 +239,12 @@ function namespaceGone(): Problem {
 }
 
 async function createNamespace(
-  { directory, store }: LimitParts,
-  { key, workspace }: Caller,
+  { directory, store, quota }: LimitParts,
+  caller: Caller,
   name: string,
 ): Promise<NamespaceRecord> {
-  const made = await store.createNamespace(workspace.id, name, actorOf(key), "traffic");
+  const { workspace } = caller;
+  const made = await store.createNamespace(workspace.id, name, creatorOf(quota, caller), "traffic");
   if (made.deletedAtMs !== null) throw namespaceGone();
   // What is in the store is right, whether or not this server has it in memory yet.
   await directory.refresh().catch(() => {});

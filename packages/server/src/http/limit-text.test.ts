@@ -12,9 +12,11 @@ test("the answer of limit is written as JSON.stringify would", () => {
       remaining: count,
       reset: count,
       overrideId: fc.stringMatching(/^rlor_[0-9A-Za-z]{20}$/),
+      reason: fc.constantFrom("allowed" as const, "limit" as const, "cost" as const, "full" as const),
+      degraded: fc.boolean(),
       shadowed: fc.constant(true),
     },
-    { requiredKeys: ["success", "limit", "remaining", "reset"] },
+    { requiredKeys: ["success", "limit", "remaining", "reset", "reason", "degraded"] },
   );
   fc.assert(
     fc.property(data, (one) => {

@@ -1,12 +1,21 @@
 /** The namespaces of a workspace: listed, made, turned into shadows, deleted and restored. */
-import { type NamespaceFlags, NameTaken } from "../admin/admin-store.ts";
+import { type Actor, type NamespaceFlags, NameTaken } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
 import type { NamespaceRecord } from "../admin/records.ts";
 import type { Caller } from "./authentication.ts";
-import { type AdminParts, type Answer, actorOf, checkWellFormed, namespaceFor, namespaceMissing } from "./call.ts";
+import {
+  type AdminParts,
+  type Answer,
+  actorOf,
+  checkNewName,
+  creatorOf,
+  namespaceFor,
+  namespaceMissing,
+} from "./call.ts";
 import { pageOf } from "./page.ts";
 import { lacking, may } from "./permission.ts";
 import { Problem } from "./problem.ts";
+import { ITEMS_PER_UNIT } from "./quota.ts";
 import type {
   CreateNamespaceBody,
   ListNamespacesBody,
@@ -20,11 +29,16 @@ export interface NamespaceParts extends AdminParts {
 }
 
 /** Those that the key may read. */
-export function listNamespaces({ directory }: NamespaceParts, caller: Caller, body: ListNamespacesBody): Answer {
-  const { key, workspace } = caller;
-  const listed = directory
-    .namespacesOf(workspace.id)
-    .filter(({ id, deletedAtMs }) => (body.deleted === true || deletedAtMs === null) && may(key, "read_namespace", id));
+export async function listNamespaces(
+  { directory, quota }: NamespaceParts,
+  { key, workspace }: Caller,
+  body: ListNamespacesBody,
+): Promise<Answer> {
+  const all = directory.namespacesOf(workspace.id);
+  await quota.chargeRead(workspace, Math.floor(all.length / ITEMS_PER_UNIT));
+  const listed = all.filter(
+    ({ id, deletedAtMs }) => (body.deleted === true || deletedAtMs === null) && may(key, "read_namespace", id),
+  );
   if (listed.length === 0 && !key.permissions.some((one) => one === "*" || one.endsWith(".read_namespace"))) {
     throw lacking("read_namespace");
   }
@@ -32,13 +46,15 @@ export function listNamespaces({ directory }: NamespaceParts, caller: Caller, bo
 }
 
 export async function createNamespace(
-  { directory, store }: NamespaceParts,
-  { key, workspace }: Caller,
+  { directory, store, quota }: NamespaceParts,
+  caller: Caller,
   { name, shadow = false }: CreateNamespaceBody,
 ): Promise<Answer> {
+  const { key, workspace } = caller;
   if (!may(key, "create_namespace", undefined)) throw lacking("create_namespace");
-  checkWellFormed("body.name", name);
-  const made = await store.createNamespace(workspace.id, name, actorOf(key), { isShadow: shadow }).catch(refuse);
+  checkNewName("body.name", name);
+  const actor = creatorOf(quota, caller);
+  const made = await store.createNamespace(workspace.id, name, actor, { isShadow: shadow }).catch(refuse);
   await seen(directory);
   return { data: dataOf(made) };
 }
@@ -49,7 +65,8 @@ export async function updateNamespace(
   { namespace: idOrName, shadow }: UpdateNamespaceBody,
 ): Promise<Answer> {
   const namespace = namespaceFor(parts.directory, caller, idOrName, "update_namespace");
-  return save(parts, caller, { id: namespace.id, isShadow: shadow }, "namespace.update");
+  const actor = actorOf(caller, "update_namespace", namespace.id);
+  return save(parts, actor, { id: namespace.id, isShadow: shadow }, "namespace.update");
 }
 
 export async function deleteNamespace(
@@ -58,7 +75,8 @@ export async function deleteNamespace(
   { namespace: idOrName }: NamespaceBody,
 ): Promise<Answer> {
   const namespace = namespaceFor(parts.directory, caller, idOrName, "delete_namespace");
-  return save(parts, caller, { id: namespace.id, deletedAtMs: parts.wallMs() }, "namespace.delete");
+  const actor = actorOf(caller, "delete_namespace", namespace.id);
+  return save(parts, actor, { id: namespace.id, deletedAtMs: parts.wallMs() }, "namespace.delete");
 }
 
 /** A deleted one, by id or by name (the one that was deleted last). */
@@ -71,16 +89,17 @@ export async function restoreNamespace(
   if (!may(caller.key, "delete_namespace", namespace?.id)) throw lacking("delete_namespace");
   if (namespace === undefined) throw namespaceMissing();
   if (namespace.deletedAtMs === null) return { data: dataOf(namespace) };
-  return save(parts, caller, { id: namespace.id, deletedAtMs: null }, "namespace.restore").catch(refuse);
+  const actor = actorOf(caller, "delete_namespace", namespace.id);
+  return save(parts, actor, { id: namespace.id, deletedAtMs: null }, "namespace.restore").catch(refuse);
 }
 
 async function save(
   { directory, store }: NamespaceParts,
-  { key }: Caller,
+  actor: Actor,
   flags: NamespaceFlags,
   action: string,
 ): Promise<Answer> {
-  const namespace = await store.saveNamespace(flags, action, actorOf(key));
+  const namespace = await store.saveNamespace(flags, action, actor);
   await seen(directory);
   if (namespace === null) throw namespaceMissing();
   return { data: dataOf(namespace) };

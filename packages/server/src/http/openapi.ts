@@ -14,6 +14,7 @@ const COMMON: readonly ProblemKind[] = [
   "body_too_large",
   "unsupported_media_type",
   "quota_exceeded",
+  "authentication_failures",
   "unavailable",
 ];
 

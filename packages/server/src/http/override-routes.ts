@@ -1,18 +1,40 @@
 /** The overrides of a namespace: set, read, listed and deleted. */
+import type { OverrideUse } from "../admin/directory.ts";
+import { starsIn } from "../admin/pattern.ts";
 import type { OverrideRecord } from "../admin/records.ts";
+import type { ApiSettings } from "./api.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, actorOf, checkWellFormed, namespaceFor } from "./call.ts";
 import { pageOf } from "./page.ts";
 import { Problem } from "./problem.ts";
+import { ITEMS_PER_UNIT } from "./quota.ts";
 import type { ListOverridesBody, OverrideBody, OverrideData, SetOverrideBody } from "./schemas.ts";
 
+export interface OverrideParts extends AdminParts {
+  readonly settings: Pick<ApiSettings, "overrideCaps">;
+}
+
+/** Only `limit` and `multiLimit` make namespaces that are missing. */
+const CREATE_FIRST = "Create it first with ratelimit.createNamespace, or restore it if it was deleted.";
+
 export async function setOverride(
-  { directory, store }: AdminParts,
+  { directory, store, settings }: OverrideParts,
   caller: Caller,
   { namespace: idOrName, identifier, limit, duration, shadow }: SetOverrideBody,
 ): Promise<Answer> {
-  const namespace = namespaceFor(directory, caller, idOrName, "set_override");
+  const namespace = namespaceFor(directory, caller, idOrName, "set_override", CREATE_FIRST);
   checkWellFormed("body.identifier", identifier);
+  // One that is there may always be changed.
+  if (directory.overrideOf(namespace.id, identifier) === undefined) {
+    const { overrideCaps } = settings;
+    checkRoom(directory.overrideUseOf(namespace.id), overrideCaps.namespace, identifier, CAP_SETTINGS.namespace);
+    checkRoom(
+      directory.overrideUseOf(namespace.workspaceId),
+      overrideCaps.workspace,
+      identifier,
+      CAP_SETTINGS.workspace,
+    );
+  }
   const override = await store.setOverride(
     {
       workspaceId: namespace.workspaceId,
@@ -22,7 +44,7 @@ export async function setOverride(
       durationMs: duration,
       isShadow: shadow ?? false,
     },
-    actorOf(caller.key),
+    actorOf(caller, "set_override", namespace.id),
   );
   // It is stored, whether or not this server has it in memory yet.
   await directory.refresh().catch(() => {});
@@ -36,8 +58,14 @@ export function getOverride({ directory }: AdminParts, caller: Caller, body: Ove
   return { data: dataOf(override) };
 }
 
-export function listOverrides({ directory }: AdminParts, caller: Caller, body: ListOverridesBody): Answer {
+export async function listOverrides(
+  { directory, quota }: AdminParts,
+  caller: Caller,
+  body: ListOverridesBody,
+): Promise<Answer> {
   const namespace = namespaceFor(directory, caller, body.namespace, "read_override");
+  const { overrides } = directory.overrideUseOf(namespace.id);
+  await quota.chargeRead(caller.workspace, Math.floor(overrides / ITEMS_PER_UNIT));
   return pageOf(directory.overridesOf(namespace.id), body, ({ identifier }) => identifier, dataOf);
 }
 
@@ -48,7 +76,8 @@ export async function deleteOverride(
 ): Promise<Answer> {
   const namespace = namespaceFor(directory, caller, idOrName, "delete_override");
   checkWellFormed("body.identifier", identifier);
-  const isDeleted = await store.deleteOverride(namespace.id, identifier, actorOf(caller.key));
+  const actor = actorOf(caller, "delete_override", namespace.id);
+  const isDeleted = await store.deleteOverride(namespace.id, identifier, actor);
   if (!isDeleted) throw overrideMissing();
   // It is stored, whether or not this server has it in memory yet.
   await directory.refresh().catch(() => {});
@@ -57,6 +86,32 @@ export async function deleteOverride(
 
 function dataOf({ id, identifier, limit, durationMs, isShadow }: OverrideRecord): OverrideData {
   return { overrideId: id, identifier, limit, duration: durationMs, shadow: isShadow };
+}
+
+interface CapSettings {
+  readonly whose: string;
+  readonly overrides: string;
+  readonly stars: string;
+}
+
+const CAP_SETTINGS = {
+  namespace: { whose: "namespace", overrides: "overrides.max", stars: "overrides.starsMax" },
+  workspace: { whose: "workspace", overrides: "overrides.workspaceMax", stars: "overrides.workspaceStarsMax" },
+} as const;
+
+/**
+ * By what this server knows: it may be exceeded by the changes that are made at the same time.
+ * @throws Problem if there is no room for one more.
+ */
+function checkRoom(used: OverrideUse, cap: OverrideUse, identifier: string, names: CapSettings): void {
+  const more = { overrides: 1, stars: starsIn(identifier) };
+  for (const what of ["overrides", "stars"] as const) {
+    if (more[what] === 0 || used[what] + more[what] <= cap[what]) continue;
+    const has = what === "overrides" ? `${used.overrides} overrides` : `${used.stars} stars in its patterns`;
+    const advice = `Delete some, or increase the server's setting ${names[what]}.`;
+    const detail = `The ${names.whose} has ${has}, and may have ${cap[what]}. ${advice}`;
+    throw new Problem("override_limit_reached", detail);
+  }
 }
 
 function overrideMissing(): Problem {

@@ -25,9 +25,10 @@ export function pageOf<Item>(
 }
 
 function textOfCursor(cursor: string): string {
-  const text = Buffer.from(cursor, "base64url").toString("utf8");
-  if (Buffer.from(text).toString("base64url") !== cursor) {
+  const bytes = Buffer.from(cursor, "base64url");
+  // As the schema has it: any bytes are a place to go on from.
+  if (bytes.toString("base64url") !== cursor) {
     throw Problem.at("body.cursor", "must be the cursor of an earlier answer");
   }
-  return text;
+  return bytes.toString("utf8");
 }

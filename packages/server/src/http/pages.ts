@@ -1,4 +1,5 @@
 /** What is read with GET and needs no key: whether the server is alive, and how to use it. */
+import manifest from "../../package.json" with { type: "json" };
 import { openApiOf } from "./openapi.ts";
 import { referencePage } from "./reference-page.ts";
 import { ROUTES } from "./routes.ts";
@@ -11,8 +12,11 @@ export interface Page {
 const JSON_HEADERS = { "content-type": "application/json; charset=utf-8" };
 const document = openApiOf(ROUTES);
 
+const start = { name: "sluice", version: manifest.version, docs: "/docs", openapi: "/openapi.json" };
+
 /** By path. */
 export const PAGES: ReadonlyMap<string, Page> = new Map([
+  ["/", { headers: JSON_HEADERS, text: JSON.stringify(start) }],
   ["/health", { headers: JSON_HEADERS, text: '{"status":"alive"}' }],
   ["/openapi.json", { headers: JSON_HEADERS, text: JSON.stringify(document) }],
   [

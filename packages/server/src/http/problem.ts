@@ -7,6 +7,7 @@
 
 export const PROBLEMS = {
   invalid_input: { status: 400, title: "Bad Request", type: "application/invalid_input" },
+  cost_above_quota: { status: 400, title: "Bad Request", type: "limits/cost_above_quota" },
   malformed_authorization: { status: 400, title: "Bad Request", type: "authentication/malformed" },
   key_not_found: { status: 401, title: "Unauthorized", type: "authentication/key_not_found" },
   insufficient_permissions: {
@@ -17,6 +18,7 @@ export const PROBLEMS = {
   key_disabled: { status: 403, title: "Key is disabled", type: "authorization/key_disabled" },
   workspace_disabled: { status: 403, title: "Workspace is disabled", type: "authorization/workspace_disabled" },
   namespace_limit_reached: { status: 403, title: "Too Many Namespaces", type: "limits/namespace_limit_reached" },
+  override_limit_reached: { status: 403, title: "Too Many Overrides", type: "limits/override_limit_reached" },
   route_not_found: { status: 404, title: "Not Found", type: "application/route_not_found" },
   namespace_not_found: { status: 404, title: "Not Found", type: "data/ratelimit_namespace_not_found" },
   override_not_found: { status: 404, title: "Not Found", type: "data/ratelimit_override_not_found" },
@@ -33,6 +35,7 @@ export const PROBLEMS = {
   },
   misdirected_request: { status: 421, title: "Misdirected Request", type: "application/misdirected_request" },
   quota_exceeded: { status: 429, title: "Too Many Requests", type: "limits/workspace_quota_exceeded" },
+  authentication_failures: { status: 429, title: "Too Many Requests", type: "authentication/too_many_failures" },
   headers_too_large: { status: 431, title: "Request Header Fields Too Large", type: "application/headers_too_large" },
   internal_error: { status: 500, title: "Internal Server Error", type: "application/internal_error" },
   unavailable: { status: 503, title: "Service Unavailable", type: "application/unavailable" },

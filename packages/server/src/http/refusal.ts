@@ -3,9 +3,9 @@
  *
  * What is nobody's mistake but ours is logged with its stack, and told without it.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { AdminStoreAway, NamespaceLimitReached } from "../admin/admin-store.ts";
+import { AdminStoreAway, NamespaceLimitReached, TooManyChanges } from "../admin/admin-store.ts";
 import type { Log } from "../serve/log.ts";
+import type { Exchange } from "./exchange.ts";
 import { Problem } from "./problem.ts";
 
 /** Long enough for a store or a server to come back, short enough to be tried. */
@@ -15,6 +15,10 @@ export function problemOf(error: unknown, log: Log, requestId: string): Problem 
   if (error instanceof Problem) return error;
   if (error instanceof AdminStoreAway) {
     const detail = "The store of namespaces, overrides and keys is away. Try again.";
+    return new Problem("unavailable", detail, { retryAfterS: RETRY_AFTER_S });
+  }
+  if (error instanceof TooManyChanges) {
+    const detail = `The change was not made: ${error.message}. Try again.`;
     return new Problem("unavailable", detail, { retryAfterS: RETRY_AFTER_S });
   }
   if (error instanceof NamespaceLimitReached) {
@@ -32,17 +36,14 @@ export function problemOf(error: unknown, log: Log, requestId: string): Problem 
 }
 
 /** False if there was nobody to tell: the caller has gone, or was answered. */
-export function refuse(
-  request: IncomingMessage,
-  response: ServerResponse,
-  requestId: string,
-  problem: Problem,
-): boolean {
+export function refuse({ request, response, requestId, turn }: Exchange, problem: Problem): boolean {
   if (response.headersSent || response.destroyed) return false;
   const wantsProblem = request.headers.accept?.includes("application/problem+json") === true;
   const text = JSON.stringify(problem.toBody(requestId));
   response.setHeader("content-type", wantsProblem ? "application/problem+json" : "application/json");
-  response.setHeader("content-length", Buffer.byteLength(text));
+  const length = Buffer.byteLength(text);
+  turn.made(length);
+  response.setHeader("content-length", length);
   if (problem.retryAfterS !== undefined) response.setHeader("retry-after", String(problem.retryAfterS));
   if (problem.kind === "malformed_authorization" || problem.kind === "key_not_found") {
     response.setHeader("www-authenticate", "Bearer");

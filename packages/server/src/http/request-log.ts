@@ -11,6 +11,7 @@ import type { Log } from "../serve/log.ts";
 import type { Ending } from "./ending.ts";
 import type { Exchange } from "./exchange.ts";
 import { PROBLEMS, type ProblemKind } from "./problem.ts";
+import type { LimitData, MultiLimitData } from "./schemas.ts";
 import { traceParentOf } from "./trace-parent.ts";
 
 export interface RequestLogSettings {
@@ -84,11 +85,19 @@ function levelOf(status: number): "info" | "warn" | "error" {
   return status < SERVER_ERROR ? "warn" : "error";
 }
 
-/** A denial is answered with 200 as an allow is: the line says which. */
+/** A denial is answered with 200 as an allow is: the line says which, and why. Of a batch, the reason of the first item that failed. */
 function outcomeOf(data: unknown): object {
-  const { success, passed } = data as { readonly success?: boolean; readonly passed?: boolean };
-  const isAllowed = success ?? passed;
-  return isAllowed === undefined ? {} : { success: isAllowed };
+  if (isBatch(data)) {
+    const failed = data.limits.find((one) => !one.passed);
+    const degraded = data.limits.some((one) => one.degraded);
+    return { success: data.passed, reason: failed?.reason ?? "allowed", degraded };
+  }
+  const { success, reason, degraded } = data as Partial<LimitData>;
+  return success === undefined ? {} : { success, reason, degraded };
+}
+
+function isBatch(data: unknown): data is MultiLimitData {
+  return (data as Partial<MultiLimitData>).passed !== undefined;
 }
 
 function callerIdsOf(headers: IncomingHttpHeaders): object {

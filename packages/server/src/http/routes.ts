@@ -17,13 +17,13 @@ import {
   restoreNamespace,
   updateNamespace,
 } from "./namespace-routes.ts";
-import { deleteOverride, getOverride, listOverrides, setOverride } from "./override-routes.ts";
+import { deleteOverride, getOverride, listOverrides, type OverrideParts, setOverride } from "./override-routes.ts";
 import type { Action } from "./permission.ts";
 import type { ProblemKind } from "./problem.ts";
 import * as schemas from "./schemas.ts";
 import { topIdentifiers } from "./top-identifiers-route.ts";
 
-export type RouteParts = LimitParts & NamespaceParts;
+export type RouteParts = LimitParts & NamespaceParts & OverrideParts;
 
 export interface Route {
   /** After `/v2/`. */
@@ -36,6 +36,8 @@ export interface Route {
   readonly isList: boolean;
   /** Beyond those that every route may meet. */
   readonly problems: readonly ProblemKind[];
+  /** What it costs of the quota beyond the request itself, where the body alone says so. Charged before it is handled. */
+  readonly price?: (body: never) => number;
   /** The answer's data as JSON, where the general way would take too long. */
   readonly write?: (data: never) => string;
   readonly handle: (parts: RouteParts, caller: Caller, body: never) => Answer | Promise<Answer>;
@@ -62,7 +64,8 @@ export const ROUTES: readonly Route[] = [
     action: "limit",
     body: schemas.MultiLimitBody,
     data: schemas.MultiLimitData,
-    problems: ["namespace_limit_reached", "namespace_gone"],
+    price: (body: schemas.MultiLimitBody) => body.length - 1,
+    problems: ["cost_above_quota", "namespace_limit_reached", "namespace_gone"],
     handle: multiLimit,
   },
   {
@@ -93,7 +96,7 @@ export const ROUTES: readonly Route[] = [
     action: "set_override",
     body: schemas.SetOverrideBody,
     data: schemas.OverrideIdData,
-    problems: ["namespace_not_found"],
+    problems: ["namespace_not_found", "override_limit_reached"],
     handle: setOverride,
   },
   {

@@ -3,8 +3,10 @@
  *
  * Every field carries a `rule`: the text of the error that a wrong value gets.
  */
+import type { Reason } from "sluice";
 import { type TSchema, Type } from "typebox";
 import { HIT_BY, type HitBy } from "../hitters/hitters.ts";
+import { REASONS } from "../metrics/tally.ts";
 
 /** 2^40, the library's largest limit and cost. */
 const COUNT_MAX = 2 ** 40;
@@ -44,6 +46,8 @@ const cost = integer(0, COUNT_MAX, "What this request costs; 0 asks and takes no
 const shadow = flag("Count and report, and never deny.");
 const pageLimit = integer(1, PAGE_MAX, `How many to give at most; ${PAGE_DEFAULT} if not given.`, [PAGE_DEFAULT]);
 
+const UNLESS_OVERRIDDEN = "Required unless an override applies to the identifier, whose value is used then.";
+
 export const LimitBody = Type.Object({ namespace, identifier, limit, duration, cost: Type.Optional(cost) }, strict);
 export type LimitBody = Type.Static<typeof LimitBody>;
 
@@ -58,11 +62,22 @@ export const InspectBody = Type.Object(
   {
     namespace,
     identifier,
-    limit: Type.Optional(overrideLimit),
-    duration: Type.Optional(duration),
+    limit: Type.Optional(integer(0, COUNT_MAX, `How much cost fits in one window. ${UNLESS_OVERRIDDEN}`, [1000])),
+    duration: Type.Optional(
+      integer(
+        DURATION_MIN_MS,
+        DURATION_MAX_MS,
+        `The window in milliseconds: 1 s to 30 d. ${UNLESS_OVERRIDDEN}`,
+        [60_000],
+      ),
+    ),
     cost: Type.Optional(cost),
   },
-  strict,
+  {
+    ...strict,
+    description:
+      "Without an override for the identifier, `limit` and `duration` are required: a body without them is answered 400.",
+  },
 );
 export type InspectBody = Type.Static<typeof InspectBody>;
 
@@ -98,6 +113,8 @@ const CURSOR = {
 };
 const cursor = Type.String({
   minLength: 1,
+  // Base64 for URLs: whole groups, then none, 2 or 3 characters whose last one has no bits to spare.
+  pattern: "^(?:[\\w-]{4})*(?:[\\w-][AQgw]|[\\w-]{2}[AEIMQUYcgkosw048])?$",
   // Up to 4 bytes a character, 4 characters for 3 bytes, and an id.
   maxLength: 8 * TEXT_MAX,
   ...CURSOR,
@@ -155,12 +172,26 @@ const reset = Type.Integer({
     "Unix milliseconds. Allowed: the end of the window. Denied: the earliest moment at which this cost fits if nothing else arrives.",
 });
 const remaining = Type.Integer({ description: "What is left of the limit." });
+const reason = Type.Unsafe<Reason>({
+  type: "string",
+  enum: REASONS,
+  description:
+    "Why: `allowed`, it fits; `limit`, the window is too full; `cost`, the cost is above the limit and never fits; `batch`, it fits, " +
+    "but another item of its batch does not, and nothing was counted; `full`, the server has no room for another key, and its setting " +
+    "`whenFull` decided. With `shadowed`: why it would have been denied.",
+});
+const degraded = Type.Boolean({
+  description:
+    "Whether it was decided without information that should have been there: a store was unavailable, or the other regions were not read yet.",
+});
 
 export const LimitData = Type.Object({
   success: Type.Boolean({ description: "Whether the request may go on. A denial is an answer, with status 200." }),
   limit: Type.Integer(),
   remaining,
   reset,
+  reason,
+  degraded,
   overrideId,
   shadowed,
 });
@@ -176,6 +207,8 @@ export const MultiLimitData = Type.Object({
       remaining,
       reset,
       passed: Type.Boolean({ description: "Whether this one fits by itself." }),
+      reason,
+      degraded,
       overrideId,
       shadowed,
     }),

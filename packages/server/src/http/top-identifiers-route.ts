@@ -5,10 +5,11 @@ import { type Answer, namespaceFor } from "./call.ts";
 import type { LimitParts } from "./limit-routes.ts";
 import type { NamespaceParts } from "./namespace-routes.ts";
 import { Problem } from "./problem.ts";
+import { ARRIVAL_COST, RANKING_UNITS } from "./quota.ts";
 import { PAGE_DEFAULT, type TopIdentifiersBody, type TopIdentifiersData } from "./schemas.ts";
 
 export async function topIdentifiers(
-  { directory, hitters, wallMs }: LimitParts & NamespaceParts,
+  { directory, hitters, wallMs, quota, turnstiles }: LimitParts & NamespaceParts,
   caller: Caller,
   { namespace: idOrName, by = "use", limit = PAGE_DEFAULT }: TopIdentifiersBody,
 ): Promise<Answer> {
@@ -16,7 +17,11 @@ export async function topIdentifiers(
   if (hitters === null) {
     throw new Problem("hitters_off", "This server ranks no identifiers: its setting hitters.namespaces is 0.");
   }
-  const { spanMs, isWhole, ranking } = await hitters.ask({ namespaceId: id, by });
+  const { workspace } = caller;
+  await quota.chargeRead(workspace, RANKING_UNITS - ARRIVAL_COST);
+  const { spanMs, isWhole, ranking } = await turnstiles.rankings.run(workspace.id, () =>
+    hitters.ask({ namespaceId: id, by }),
+  );
   const first = firstOf(ranking, limit);
   const data: TopIdentifiersData = {
     namespaceId: id,

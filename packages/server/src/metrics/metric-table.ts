@@ -92,7 +92,7 @@ export const METRICS: readonly Metric[] = [
   {
     name: "sluice_namespace_decisions_total",
     type: "counter",
-    help: "Checks by namespace; those beyond the first hundred have no name. shadowed: would have been denied.",
+    help: "Checks by namespace; a hundred have a name, shared among workspaces. shadowed: would have been denied.",
     labels: ["workspace", "namespace", "outcome"],
     fold: "sum",
     samples: ({ api }) =>
@@ -145,14 +145,38 @@ export const METRICS: readonly Metric[] = [
       ];
     },
   },
+  {
+    name: "sluice_http_connections_cut_total",
+    type: "counter",
+    help: "Connections of the API that the server cut: too many pipelined requests, answers not read, or idle for too long.",
+    labels: ["reason"],
+    fold: "sum",
+    samples: ({ api }) => api.cuts.map(({ reason, count }) => ({ labels: { reason }, value: count })),
+  },
+  counter(
+    "sluice_http_auth_failures_total",
+    "Requests of the API whose key is unknown, expired or revoked.",
+    ({ api }) => api.authFailures,
+  ),
+  counter(
+    "sluice_spans_dropped_total",
+    "Spans that no collector will get: the queue was full, or the collector refused them.",
+    ({ api }) => api.spansDropped,
+  ),
   gauge("sluice_http_connections", "Connections of the API that are open.", ({ connections }) => connections),
 
   gauge("sluice_cells", "Keys that are held now.", ({ stats }) => stats.cells.live),
   gauge("sluice_cells_max", "Keys that can be held at most.", ({ stats }) => stats.cells.max),
   counter(
     "sluice_cells_evicted_total",
-    "Keys forgotten because the table was full.",
+    "Keys forgotten because the table, or the memory for names, was full.",
     ({ stats }) => stats.cells.evicted,
+  ),
+  gauge("sluice_name_bytes", "Bytes that the names of keys take now.", ({ stats }) => stats.cells.nameBytes),
+  gauge(
+    "sluice_name_bytes_max",
+    "Bytes that the names of keys may take at most: 320 for each of sluice_cells_max. 0 without an origin and a global layer.",
+    ({ stats }) => stats.cells.nameBytesMax,
   ),
   counter(
     "sluice_cells_expired_total",
@@ -269,6 +293,23 @@ export const METRICS: readonly Metric[] = [
     "sluice_global_rows_published_total",
     "Rows sent to the global counters.",
     global(({ rowsPublished }) => rowsPublished),
+  ),
+  gauge(
+    "sluice_global_rows",
+    "Rows of this region in the global counters, by the last full pass and what was added since.",
+    global(({ rows }) => rows.stored),
+    "max",
+  ),
+  counter(
+    "sluice_global_rows_refused_total",
+    "Times that a new row was not published because its namespace or workspace had reached its maximum (namespaceRowsMax, workspaceRowsMax).",
+    global(({ rows }) => rows.refused),
+  ),
+  gauge(
+    "sluice_global_rows_full",
+    "Namespaces and workspaces that have reached their maximum of rows in the global counters.",
+    global(({ rows }) => rows.full),
+    "max",
   ),
   counter(
     "sluice_global_cells_imported_total",

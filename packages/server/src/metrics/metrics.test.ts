@@ -98,6 +98,28 @@ describe("metrics", () => {
     expect(sum(/^sluice_decisions_total/)).toBe(20_000);
   });
 
+  test("a workspace that has taken all names gives some up for the others, and nothing goes uncounted", () => {
+    const tally = new Tally();
+    const decision = { success: true, limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    const decide = (workspaceId: string, number: number) =>
+      tally.decided(
+        { ...namespace(number), id: `${workspaceId} ${number}`, workspaceId },
+        { ...decision, reason: "allowed", source: "local" },
+        false,
+      );
+    const namesOf = (workspaceId: string) =>
+      tally.read().namespaces.filter(({ workspace }) => workspace === workspaceId).length;
+    for (let i = 0; i < 300; i++) decide("greedy", i);
+    expect(namesOf("greedy")).toBe(100);
+    for (let i = 0; i < 3; i++) decide("small", i);
+    for (let i = 0; i < 200; i++) decide("other", i);
+    expect([namesOf("small"), namesOf("greedy"), namesOf("other")]).toEqual([3, 49, 48]);
+    // Whoever gave one up does not take it back.
+    for (let i = 0; i < 300; i++) decide("greedy", i);
+    expect([namesOf("small"), namesOf("greedy"), namesOf("other")]).toEqual([3, 49, 48]);
+    expect(tally.read().namespaces.reduce((sum, { allowed }) => sum + allowed, 0)).toBe(300 + 3 + 200 + 300);
+  });
+
   test("workers that met different namespaces make fewer than 2,000 series together, and nothing goes uncounted", async () => {
     const decision = { limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
     const over = { cells: 1, cellsOver: 1, excess: 1, limits: 10 };

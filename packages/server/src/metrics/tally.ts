@@ -1,12 +1,13 @@
 /**
  * What the API has answered, counted on the way of requests: plain numbers in arrays and maps of bounded size, nothing per request.
  *
- * A namespace beyond the first hundred is told together with the others: labels must not grow with what callers invent.
+ * A namespace beyond the first hundred is counted together with the others: labels must not grow with what callers invent. Where
+ * all places are taken, the workspace with the most gives one up for a workspace with fewer, so that none keeps them all.
  */
 import type { Decision, Reason } from "sluice";
 import type { NamespaceRecord } from "../admin/records.ts";
 
-const REASONS: readonly Reason[] = ["allowed", "limit", "cost", "batch", "full"];
+export const REASONS: readonly Reason[] = ["allowed", "limit", "cost", "batch", "full"];
 export const NAMESPACES_MAX = 100;
 /** Upper ends of the buckets of a request's time, in seconds. */
 export const BUCKETS_S: readonly number[] = [
@@ -36,6 +37,14 @@ export interface RequestCount {
   readonly count: number;
 }
 
+/** Why a connection was cut: too many pipelined requests; answers that the client does not read; no request for too long. */
+export type CutReason = "pipelined" | "unread" | "idle";
+
+export interface CutCount {
+  readonly reason: CutReason;
+  readonly count: number;
+}
+
 /** Everything that was counted, as a message can carry it. */
 export interface TallyReading {
   readonly decisions: readonly DecisionCount[];
@@ -44,6 +53,12 @@ export interface TallyReading {
   /** Requests by time, a bucket each and one for those above the last; and the sum of all times. */
   readonly buckets: readonly number[];
   readonly seconds: number;
+  /** Connections that were destroyed because of their limits. */
+  readonly cuts: readonly CutCount[];
+  /** Spans that no collector will get: the queue was full, or the collector refused them. */
+  readonly spansDropped: number;
+  /** Requests whose key is unknown, expired or revoked. */
+  readonly authFailures: number;
 }
 
 type Counts = { -readonly [Name in keyof NamespaceCount]: NamespaceCount[Name] };
@@ -57,10 +72,17 @@ export class Tally {
   /** By success, reason and source. */
   readonly #decisions = new Float64Array(2 * REASONS.length * 2);
   readonly #namespaces = new Map<string, Counts>();
+  /** By workspace: how many of them it has. */
+  readonly #places = new Map<string, number>();
+  /** The most that a workspace has. */
+  #placesMax = 0;
   readonly #others: Counts = { workspace: "", namespace: "", allowed: 0, denied: 0, shadowed: 0 };
   readonly #requests = new Map<string, Map<number, number>>();
   readonly #buckets = new Float64Array(BUCKETS_S.length + 1);
   #seconds = 0;
+  #spansDropped = 0;
+  #authFailures = 0;
+  readonly #cuts: Record<CutReason, number> = { pipelined: 0, unread: 0, idle: 0 };
 
   /** One check: an item of a batch is one. */
   decided(namespace: NamespaceRecord, decision: Decision, isShadowed: boolean): void {
@@ -89,6 +111,21 @@ export class Tally {
     this.#seconds += tookS;
   }
 
+  /** One connection that was destroyed because of its limits. */
+  cut(reason: CutReason): void {
+    this.#cuts[reason] += 1;
+  }
+
+  /** One request whose key is unknown, expired or revoked. */
+  failedAuthentication(): void {
+    this.#authFailures += 1;
+  }
+
+  /** So many spans that no collector will get. */
+  droppedSpans(count: number): void {
+    this.#spansDropped += count;
+  }
+
   read(): TallyReading {
     const decisions: DecisionCount[] = [];
     this.#decisions.forEach((count, at) => {
@@ -107,11 +144,39 @@ export class Tally {
       ),
       buckets: [...this.#buckets],
       seconds: this.#seconds,
+      spansDropped: this.#spansDropped,
+      authFailures: this.#authFailures,
+      cuts: (Object.keys(this.#cuts) as CutReason[]).map((reason) => ({ reason, count: this.#cuts[reason] })),
     };
   }
 
+  /** The youngest namespace of the workspace that has the most is counted with the others from now on, with all that it has. */
+  #giveUpPlace(): void {
+    let youngest: [string, Counts] | undefined;
+    for (const entry of this.#namespaces) {
+      if (this.#places.get(entry[1].workspace) === this.#placesMax) youngest = entry;
+    }
+    const [id, { workspace, allowed, denied, shadowed }] = youngest!;
+    this.#namespaces.delete(id);
+    this.#others.allowed += allowed;
+    this.#others.denied += denied;
+    this.#others.shadowed += shadowed;
+    this.#setPlaces(workspace, this.#placesMax - 1);
+  }
+
+  #setPlaces(workspaceId: string, count: number): void {
+    this.#places.set(workspaceId, count);
+    this.#placesMax = Math.max(...this.#places.values());
+  }
+
   #countsOf({ id, workspaceId, name }: NamespaceRecord): Counts {
-    if (this.#namespaces.size >= NAMESPACES_MAX) return this.#others;
+    const own = this.#places.get(workspaceId) ?? 0;
+    if (this.#namespaces.size >= NAMESPACES_MAX) {
+      // One that would only change places with it stays without a name: nobody's series come and go.
+      if (this.#placesMax <= own + 1) return this.#others;
+      this.#giveUpPlace();
+    }
+    this.#setPlaces(workspaceId, own + 1);
     const counts: Counts = { workspace: workspaceId, namespace: name, allowed: 0, denied: 0, shadowed: 0 };
     this.#namespaces.set(id, counts);
     return counts;

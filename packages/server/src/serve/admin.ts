@@ -3,11 +3,17 @@ import { type AdminStore, AdminStoreAway } from "../admin/admin-store.ts";
 import { bootstrap } from "../admin/bootstrap.ts";
 import { MemoryDirectory } from "../admin/memory-directory.ts";
 import { openAdminStore } from "../admin/open-admin-store.ts";
+import type { SqlFailure } from "../admin/sql-link.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import { SYSTEM } from "../system.ts";
 import type { Log } from "./log.ts";
+import { WriteWatch } from "./write-watch.ts";
 
 const TRY_AGAIN_MS = 500;
+/** What traffic really needs comes in bursts at a start, and those may be larger. */
+const NAMESPACES_PER_SECOND = 50;
+/** Of each workspace. A row of the audit trail has at most some 13 KB, so this is 1.3 MB per second. */
+const CHANGES_PER_SECOND = 100;
 
 export class Admin {
   readonly store: AdminStore;
@@ -17,21 +23,33 @@ export class Admin {
   /** On the monotonic clock; null while the store answers. */
   #awaySinceMs: number | null = null;
   #isClosed = false;
+  readonly #writes: WriteWatch;
+  /** Corrupt records that the log has named. */
+  #named: readonly string[] = [];
 
   /** Opens no connection yet. */
   static async open(settings: ServerSettings, log: Log): Promise<Admin> {
     const { sqlUrl, sqlTls, dataDir, rootKey, namespacesMax, auditKeepMs } = settings;
     const place = { sqlUrl, dataDir, tls: sqlTls };
-    return new Admin(await openAdminStore(place, SYSTEM, { namespacesMax, auditKeepMs }), rootKey, log);
+    const writes = new WriteWatch(log);
+    const options = {
+      namespacesMax,
+      namespacesPerSecond: NAMESPACES_PER_SECOND,
+      changesPerSecond: CHANGES_PER_SECOND,
+      auditKeepMs,
+      onWrite: (failure: SqlFailure | null) => writes.note(failure),
+    };
+    return new Admin(await openAdminStore(place, SYSTEM, options), rootKey, log, writes);
   }
 
-  private constructor(store: AdminStore, rootKey: string | null, log: Log) {
+  private constructor(store: AdminStore, rootKey: string | null, log: Log, writes: WriteWatch) {
     this.store = store;
+    this.#writes = writes;
     this.directory = new MemoryDirectory(
       this.store,
       SYSTEM,
       (error) => this.#noteAway(error),
-      () => this.#noteBack(),
+      () => this.#noteAnswer(),
     );
     this.#rootKey = rootKey;
     this.#log = log;
@@ -51,6 +69,11 @@ export class Admin {
     }
   }
 
+  /** Why the last change could not be written; null if it could. */
+  get writeFailure(): string | null {
+    return this.#writes.failure;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.directory.close();
@@ -62,6 +85,15 @@ export class Admin {
     if (this.#awaySinceMs !== null) return;
     this.#awaySinceMs = SYSTEM.clock.monoMs();
     this.#log.warn("admin-store.away", { reason: (error as Error).message });
+  }
+
+  #noteAnswer(): void {
+    this.#noteBack();
+    const { corrupt } = this.directory;
+    for (const record of corrupt) {
+      if (!this.#named.includes(record)) this.#log.error("admin-store.corrupt", { record });
+    }
+    this.#named = corrupt;
   }
 
   #noteBack(): void {

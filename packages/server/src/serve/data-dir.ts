@@ -1,24 +1,43 @@
-/** The folder of an embedded store: its owner's alone, and known to be usable before anything else starts. */
-import { accessSync, constants, mkdirSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+/**
+ * The folder of an embedded store: its owner's alone, known to be usable before anything else starts, and refused where other users
+ * could change what is in it.
+ */
+import { dirname, join } from "node:path";
 import { sqlitePath } from "../admin/open-admin-store.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
+import { FolderFailure, makeFolder } from "../folder.ts";
+import { type DataRisk, dataRisks } from "./data-risk.ts";
 
-export function prepareDataDir({ sqlUrl, dataDir }: Pick<ServerSettings, "sqlUrl" | "dataDir">): void {
-  if (sqlUrl === null) prepare(dataDir, "--data DIR, or SLUICE_DATA");
-  else if (sqlUrl.startsWith("sqlite:")) prepare(dirname(sqlitePath(sqlUrl)), "in the URL of the database");
+export interface DataPlace {
+  readonly folder: string;
+  readonly database: string;
 }
 
-function prepare(folder: string, where: string): void {
+/** Null: the database is on a server. */
+export function dataPlace({ sqlUrl, dataDir }: Pick<ServerSettings, "sqlUrl" | "dataDir">): DataPlace | null {
+  if (sqlUrl === null) return { folder: dataDir, database: join(dataDir, "sluice.db") };
+  if (!sqlUrl.startsWith("sqlite:")) return null;
+  const database = sqlitePath(sqlUrl);
+  return { folder: dirname(database), database };
+}
+
+/** Answers the risks that are not refused. */
+export function prepareDataDir(settings: Pick<ServerSettings, "sqlUrl" | "dataDir">): readonly DataRisk[] {
+  const place = dataPlace(settings);
+  if (place === null) return [];
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    makeFolder(place.folder);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    if (!(error instanceof FolderFailure)) throw error;
+    const where = settings.sqlUrl === null ? "--data DIR, or SLUICE_DATA" : "in the URL of the database";
     throw new Failure(
-      `the data folder cannot be used: ${resolve(folder)} (${code})`,
+      `the data folder cannot be used: ${error.message}`,
       `name a folder that this user may write: ${where}`,
     );
   }
+  const risks = dataRisks(place.folder, place.database);
+  const [worst] = risks;
+  if (worst?.isRefused === true) throw new Failure(`the data folder is not safe: ${worst.text}`, worst.advice);
+  return risks;
 }

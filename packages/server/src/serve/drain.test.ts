@@ -30,15 +30,37 @@ function ask(port: number, agent: Agent): Promise<Heard> {
 
 const once = () => new Agent({ keepAlive: true, maxSockets: 1 });
 
+/** Stops, and resolves when nobody can connect any more. */
+async function stop(server: Server, drain: Drain): Promise<{ readonly drained: Promise<number> }> {
+  const drained = drain.run(20_000);
+  await expect.poll(() => server.listening).toBe(false);
+  return { drained };
+}
+
+/** A client that thinks for less time than idle connections are kept: both are counted in timers of this process. */
+async function think(): Promise<void> {
+  for (let round = 0; round < 5; round++) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
 describe("drain", () => {
+  test("connections that the kernel has established and the server has not accepted are answered", async () => {
+    const [, drain, port] = await listening((_, response) => response.end("ok"));
+    const asked = Array.from({ length: 20 }, () => ask(port, once()));
+    // The kernel establishes all of them at once, and Node accepts one per turn of its event loop: most are in the queue after one turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    const drained = drain.run(20_000);
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
+    expect(await drained).toBe(0);
+  });
+
   test("a request that comes on an idle connection is answered, and its connection ended; a new connection is refused", async () => {
-    const [, drain, port] = await listening((_, response) => {
+    const [server, drain, port] = await listening((_, response) => {
       response.writeHead(200, ["content-type", "text/plain"]);
       response.end("ok");
     });
     const agent = once();
     expect(await ask(port, agent)).toEqual({ status: 200, connection: "keep-alive" });
-    const drained = drain.run(10_000);
+    const { drained } = await stop(server, drain);
     expect(await ask(port, agent)).toEqual({ status: 200, connection: "close" });
     await expect(ask(port, once())).rejects.toThrow("ECONNREFUSED");
     expect(await drained).toBe(0);
@@ -56,6 +78,81 @@ describe("drain", () => {
     // Longer than idle connections are kept.
     setTimeout(() => response.end("late"), 700);
     expect((await late).status).toBe(200);
+    expect(await drained).toBe(0);
+  });
+
+  test("the answer of a request that is under way ends its connection", async () => {
+    let begin = (_: ServerResponse) => {};
+    const begun = new Promise<ServerResponse>((resolve) => {
+      begin = resolve;
+    });
+    const [server, drain, port] = await listening((_, response) => begin(response));
+    const asked = ask(port, once());
+    const response = await begun;
+    const { drained } = await stop(server, drain);
+    response.end("ok");
+    expect(await asked).toEqual({ status: 200, connection: "close" });
+    expect(await drained).toBe(0);
+  });
+
+  test("a connection whose answer had begun before the stop, and ends late, can be used once more", async () => {
+    const waiting: ServerResponse[] = [];
+    const [server, drain, port] = await listening((_, response) => {
+      waiting.push(response);
+      if (waiting.length === 2) response.end("second");
+      else response.flushHeaders();
+    });
+    const agent = once();
+    const first = ask(port, agent);
+    await expect.poll(() => waiting.length).toBe(1);
+    const accepted = new Promise((resolve) => server.once("connection", resolve));
+    const idle = connect(port, "127.0.0.1");
+    await accepted;
+    const idleClosed = new Promise<void>((resolve) => idle.on("close", () => resolve()));
+    const { drained } = await stop(server, drain);
+    await idleClosed;
+    waiting[0]!.end("first");
+    expect((await first).connection).toBe("keep-alive");
+    await think();
+    expect(await ask(port, agent)).toEqual({ status: 200, connection: "close" });
+    expect(await drained).toBe(0);
+  });
+
+  test("pipelined requests are all answered, and the last answer ends the connection", async () => {
+    const waiting: ServerResponse[] = [];
+    const [server, drain, port] = await listening((_, response) => waiting.push(response));
+    const client = connect(port, "127.0.0.1");
+    let text = "";
+    client.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+    });
+    const closed = new Promise<void>((resolve) => client.on("close", () => resolve()));
+    const get = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    client.write(get.repeat(2));
+    await expect.poll(() => waiting.length).toBe(2);
+    const { drained } = await stop(server, drain);
+    client.write(get);
+    await expect.poll(() => waiting.length).toBe(3);
+    for (const response of waiting) response.end("ok");
+    await closed;
+    const lines = text.match(/^connection: .*$/gim)!.map((line) => line.trim().toLowerCase());
+    expect(lines).toEqual(["connection: keep-alive", "connection: keep-alive", "connection: close"]);
+    expect(await drained).toBe(0);
+  });
+
+  test("a worker's answers keep their connections until no worker takes connections any more", async () => {
+    const [server, drain, port] = await listening((_, response) => response.end("ok"));
+    const agent = once();
+    expect((await ask(port, agent)).connection).toBe("keep-alive");
+    let tellAllClosed = () => {};
+    const allClosed = new Promise<void>((resolve) => {
+      tellAllClosed = resolve;
+    });
+    const drained = drain.run(20_000, () => allClosed);
+    await expect.poll(() => server.listening).toBe(false);
+    expect((await ask(port, agent)).connection).toBe("keep-alive");
+    tellAllClosed();
+    await expect.poll(async () => (await ask(port, agent)).connection, { timeout: 10_000 }).toBe("close");
     expect(await drained).toBe(0);
   });
 

@@ -1,31 +1,57 @@
-/** What a server prints when it is up: where it is, the key if it was just made, and a line to paste. */
+/** What a server prints when it is up: where it is, the key if it was just made or where it was written, and a line to paste. */
+
+/** Where the first root key is; `token` only where standard output is a terminal. */
+export type KeyPlace =
+  | { readonly kind: "known" }
+  | { readonly kind: "shown"; readonly token: string }
+  | { readonly kind: "written"; readonly path: string }
+  | { readonly kind: "unwritten"; readonly reason: string };
 
 export interface Greeting {
   readonly url: string;
-  /** The first root key, if it was made just now; it is shown this once. */
-  readonly newKey: string | null;
+  readonly key: KeyPlace;
   /** Whether the certificate is one that curl may not trust. */
   readonly isTls: boolean;
 }
 
 const BODY = '{"namespace":"demo","identifier":"user_1","limit":5,"duration":60000}';
+const ANOTHER = "sluice keys create --permissions '*'";
 
 export function addressLine(url: string): string {
   return `Sluice listens on ${url}`;
 }
 
-export function keyLines({ url, newKey, isTls }: Greeting): string {
-  const key = newKey === null ? '"Authorization: Bearer $SLUICE_ROOT_KEY"' : `'Authorization: Bearer ${newKey}'`;
-  const told =
-    newKey === null
-      ? "The root key was shown at the first start, or preset. If it is lost: sluice keys create --permissions '*'"
-      : `Root key, shown this once: ${newKey}`;
+export function keyLines({ url, key, isTls }: Greeting): string {
   const trust = isTls ? " --insecure" : "";
   return [
-    told,
+    keyLine(key),
     "Try it, and see the sixth time in a minute denied:",
     "",
-    `  curl -s${trust} ${url}/v2/ratelimit.limit -H ${key} -H 'Content-Type: application/json' -d '${BODY}'`,
+    `  curl -s${trust} ${url}/v2/ratelimit.limit -H ${header(key)} -H 'Content-Type: application/json' -d '${BODY}'`,
     "",
   ].join("\n");
+}
+
+function keyLine(key: KeyPlace): string {
+  switch (key.kind) {
+    case "shown":
+      return `Root key, shown this once: ${key.token}`;
+    case "written":
+      return `Root key, written to ${key.path} (readable by this user alone): store it elsewhere, and delete the file`;
+    case "unwritten":
+      return `A root key was made, but could not be written (${key.reason}). Make another: ${ANOTHER}`;
+    case "known":
+      return `The root key was made at the first start, or preset. If it is lost: ${ANOTHER}`;
+  }
+}
+
+function header(key: KeyPlace): string {
+  if (key.kind === "shown") return `'Authorization: Bearer ${key.token}'`;
+  if (key.kind === "written") return `"Authorization: Bearer $(cat ${quoted(key.path)})"`;
+  return '"Authorization: Bearer $SLUICE_ROOT_KEY"';
+}
+
+/** For a shell, whatever a path may hold. */
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", "'\\''")}'`;
 }

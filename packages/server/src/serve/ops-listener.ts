@@ -3,10 +3,14 @@
  * `/metrics`.
  *
  * Apart from the API, so that a firewall can keep them apart, and so that it answers when the API's connections are used up.
+ *
+ * Invariant: at most CONNECTIONS_MAX connections, and a new one is always accepted unless all of them wait for an answer. The one that
+ * has been silent for the longest time gives way: a client that opens connections and sends nothing must not fail the liveness probes.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { Failure } from "../failure.ts";
-import { hostCheck, usualNames } from "../http/host-check.ts";
+import { hasSeveralHosts, hostCheck, usualNames } from "../http/host-check.ts";
 import { listen } from "./listening.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -25,12 +29,20 @@ export interface OpsOptions {
 }
 
 const OPS_PORT_USUAL = 9_080;
-const REQUEST_TIMEOUT_MS = 5_000;
+const TIMEOUTS = { requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
+/** Without a byte in either direction, such as a client that does not read its answer. */
+const STALLED_MS = 10_000;
 const CONNECTIONS_MAX = 100;
+/** Node answers further ones 503 itself: 1,500 pipelined requests for `/metrics` stopped the server for a second. */
+const REQUESTS_PER_CONNECTION = 1;
 
 export async function startOps({ host, port, ...asked }: OpsOptions): Promise<OpsListener> {
   const checkHost = hostCheck(usualNames(host));
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+  const server = createServer(TIMEOUTS, (request, response) => {
+    if (hasSeveralHosts(request.rawHeaders)) {
+      send(response, 400, { error: "the request has several Host headers" });
+      return;
+    }
     const misdirected = checkHost(request.headers.host);
     if (misdirected !== undefined) {
       send(response, misdirected.status, { error: misdirected.message });
@@ -41,7 +53,9 @@ export async function startOps({ host, port, ...asked }: OpsOptions): Promise<Op
       () => send(response, 500, { error: "this should not have happened" }),
     );
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  server.timeout = STALLED_MS;
+  server.maxRequestsPerSocket = REQUESTS_PER_CONNECTION;
+  makeRoom(server);
   const taken = await listenSomewhere(server, host, port);
   return {
     port: taken,
@@ -50,6 +64,33 @@ export async function startOps({ host, port, ...asked }: OpsOptions): Promise<Op
       server.closeAllConnections();
     },
   };
+}
+
+/** Destroys the connection that has been silent for the longest time when there is one too many. */
+function makeRoom(server: Server): void {
+  const open = new Set<Socket>();
+  /** Those without a request under way, in the order in which they were opened or answered. */
+  const silent = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    silent.add(socket);
+    socket.once("close", () => {
+      open.delete(socket);
+      silent.delete(socket);
+    });
+    if (open.size <= CONNECTIONS_MAX) return;
+    const [longest = socket] = silent;
+    // At once, not at the event "close": several may be opened before it.
+    open.delete(longest);
+    silent.delete(longest);
+    longest.destroy();
+  });
+  server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
+    silent.delete(socket);
+    response.once("close", () => {
+      if (open.has(socket)) silent.add(socket);
+    });
+  });
 }
 
 async function listenSomewhere(server: Server, host: string, port: number | null): Promise<number> {
@@ -69,8 +110,9 @@ type Asked = Pick<OpsOptions, "readiness" | "metrics">;
 
 async function answer(request: IncomingMessage, { readiness, metrics }: Asked): Promise<[number, object | string]> {
   const path = (request.url ?? "").split("?", 1)[0]!;
-  if (!PATHS.includes(path)) return [404, { error: `there are ${PATHS.join(", ")}` }];
-  if (request.method !== "GET" && request.method !== "HEAD") return [405, { error: "ask by GET" }];
+  if (!PATHS.includes(path)) return [404, { error: `the routes are ${PATHS.join(", ")}` }];
+  if (request.method !== "GET" && request.method !== "HEAD")
+    return [405, { error: "this route accepts GET and HEAD only" }];
   if (path === "/health") return [200, { status: "alive" }];
   if (path === "/metrics") return [200, await metrics()];
   const state = await readiness();

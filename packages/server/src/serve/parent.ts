@@ -6,12 +6,13 @@
  */
 import cluster from "node:cluster";
 import { createServer } from "node:net";
-import { originHost } from "sluice";
+import { type OriginHost, originHost } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
 import type { Failure } from "../failure.ts";
 import { type HittersQuestion, type HittersReading, mergedReading } from "../hitters/hitters.ts";
 import type { Reading } from "../metrics/reading.ts";
 import { Admin } from "./admin.ts";
+import { returnConnections } from "./handed-connections.ts";
 import { listen } from "./listening.ts";
 import type { Log } from "./log.ts";
 import type { LayerState, Readiness } from "./readiness.ts";
@@ -41,7 +42,7 @@ class ParentProcess implements Service {
   readonly #log: Log;
   /** For the first root key; requests are the workers'. */
   readonly #admin: Admin;
-  readonly #host = originHost();
+  readonly #host: OriginHost;
   /** By number: those that run. */
   readonly #workers = new Map<number, WorkerLink>();
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -54,6 +55,7 @@ class ParentProcess implements Service {
     this.#settings = settings;
     this.#log = log;
     this.#admin = admin;
+    this.#host = originHost({ cellsMax: settings.cellsMax });
     this.port = settings.port;
     cluster.setupPrimary({ exec: process.argv[1]!, args: ["serve"] });
   }
@@ -89,7 +91,11 @@ class ParentProcess implements Service {
   async #stop(): Promise<StopReport> {
     for (const timer of this.#timers) clearTimeout(timer);
     const withinMs = this.#settings.shutdownTimeoutMs + STOP_MORE_MS;
-    const reports = await Promise.all([...this.#workers.values()].map((worker) => worker.stop(withinMs)));
+    const workers = [...this.#workers.values()];
+    void Promise.all(workers.map(({ closed }) => closed)).then(() => {
+      for (const worker of workers) worker.tellAllClosed();
+    });
+    const reports = await Promise.all(workers.map((worker) => worker.stop(withinMs)));
     await this.#admin.close();
     return sumOf(reports);
   }
@@ -98,6 +104,7 @@ class ParentProcess implements Service {
     const worker = cluster.fork();
     if (this.#settings.redisUrl === null) this.#host.serve(worker);
     const link = new WorkerLink(worker, number, { ...this.#settings, port: this.port }, isReplacement);
+    returnConnections(worker, () => [...this.#workers.values()].some((one) => one !== link && one.isListening));
     link.onAskHitters((question) => this.#hitters(question));
     const bornMs = performance.now();
     this.#workers.set(number, link);

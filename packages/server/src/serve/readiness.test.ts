@@ -4,12 +4,12 @@ import type { Directory } from "../admin/directory.ts";
 import { readinessOf } from "./readiness.ts";
 
 test.each([
-  ["the store was not read", { isLoaded: false, hasKeys: false }, false, "away"],
-  ["nobody can be let in", { isLoaded: true, hasKeys: false }, false, "degraded"],
-  ["there is a key", { isLoaded: true, hasKeys: true }, true, "ok"],
+  ["the store was not read", { isLoaded: false, hasKeys: false, corrupt: [] as readonly string[] }, false, "away"],
+  ["nobody can be let in", { isLoaded: true, hasKeys: false, corrupt: [] as readonly string[] }, false, "degraded"],
+  ["there is a key", { isLoaded: true, hasKeys: true, corrupt: [] as readonly string[] }, true, "ok"],
 ])("while %s", async (_, known, ready, status) => {
   const limiter = new Limiter();
-  const directory = { ...known, ageMs: 10 } as Directory;
+  const directory = { ...known, ageMs: 10, corrupt: [] as readonly string[] } as Directory;
   const readiness = (isStopping: boolean) => readinessOf(limiter.stats(), directory, { isJoining: false, isStopping });
   expect(readiness(false)).toMatchObject({ ready, layers: { admin: { status } } });
   expect(readiness(true).ready).toBe(false);
@@ -25,7 +25,7 @@ test("a server waits for its first import and reports it; if that takes too long
   });
   global.read = async (region, cursor) => stalled.then(() => read.call(global, region, cursor));
   const limiter = new Limiter({ region: "eu", global });
-  const directory = { isLoaded: true, hasKeys: true, ageMs: 10 } as Directory;
+  const directory = { isLoaded: true, hasKeys: true, ageMs: 10, corrupt: [] as readonly string[] } as Directory;
   const readiness = (isJoining: boolean) => readinessOf(limiter.stats(), directory, { isJoining, isStopping: false });
   expect(readiness(true)).toMatchObject({
     ready: false,
@@ -43,7 +43,7 @@ test("a server waits for its first import and reports it; if that takes too long
 
 test("a region name that is used wrongly makes the global layer degraded, a past rename is mentioned; neither makes a server unready", async () => {
   const limiter = new Limiter({ region: "eu", global: memoryCounters() });
-  const directory = { isLoaded: true, hasKeys: true, ageMs: 10 } as Directory;
+  const directory = { isLoaded: true, hasKeys: true, ageMs: 10, corrupt: [] as readonly string[] } as Directory;
   await limiter.ready();
   const stats = limiter.stats();
   const read = (names: { readonly aliases: readonly string[]; readonly regionConflict: string | null }) => {
@@ -72,7 +72,7 @@ test.each([
   "in mode %s, with an import every %i ms, the last one %i ms ago is %s",
   async (mode, importEveryMs, importAgeMs, status) => {
     const limiter = new Limiter({ region: "eu", global: memoryCounters() });
-    const directory = { isLoaded: true, hasKeys: true, ageMs: 10 } as Directory;
+    const directory = { isLoaded: true, hasKeys: true, ageMs: 10, corrupt: [] as readonly string[] } as Directory;
     await limiter.ready();
     const stats = limiter.stats();
     const global = { ...stats.global!, mode, importEveryMs, importAgeMs };

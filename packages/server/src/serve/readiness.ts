@@ -39,17 +39,40 @@ export interface Phase {
   /** The first import is not done, and the server still waits for it. */
   readonly isJoining: boolean;
   readonly isStopping: boolean;
+  /** Why the last change could not be written; null if it could. */
+  readonly writeFailure?: string | null;
+  /** How old keys and namespaces may be while their store cannot be read; null: any age. */
+  readonly adminAgeMaxMs?: number | null;
 }
 
-export function readinessOf(stats: Stats, directory: Directory, { isJoining, isStopping }: Phase): Readiness {
-  const layers = { admin: adminOf(directory), region: regionOf(stats), global: globalOf(stats, isJoining) };
-  return { ready: directory.isLoaded && directory.hasKeys && !isJoining && !isStopping, layers };
+export function readinessOf(stats: Stats, directory: Directory, phase: Phase): Readiness {
+  const { isJoining, isStopping, writeFailure = null, adminAgeMaxMs = null } = phase;
+  const isTooOld = adminAgeMaxMs !== null && directory.ageMs > adminAgeMaxMs;
+  const layers = {
+    admin: isTooOld && directory.isLoaded ? tooOld(directory) : adminOf(directory, writeFailure),
+    region: regionOf(stats),
+    global: globalOf(stats, isJoining),
+  };
+  return { ready: directory.isLoaded && directory.hasKeys && !isTooOld && !isJoining && !isStopping, layers };
 }
 
-function adminOf({ isLoaded, hasKeys, ageMs }: Directory): LayerState {
+function tooOld({ ageMs }: Directory): LayerState {
+  const reason = `the store has not answered for ${seconds(ageMs)}, longer than admin.ageMax: requests are answered 503`;
+  return { status: "away", reason };
+}
+
+function adminOf({ isLoaded, hasKeys, ageMs, corrupt }: Directory, writeFailure: string | null): LayerState {
   if (!isLoaded) return { status: "away", reason: "the store of keys and namespaces was not read yet" };
   if (!hasKeys) return { status: "degraded", reason: "there is no key yet" };
-  if (ageMs <= ADMIN_STALE_MS) return { status: "ok" };
+  if (ageMs <= ADMIN_STALE_MS) {
+    if (writeFailure !== null) return { status: "degraded", reason: writeFailure };
+    if (corrupt.length === 0) return { status: "ok" };
+    const named = corrupt.slice(0, 3).join(", ") + (corrupt.length > 3 ? ", …" : "");
+    return {
+      status: "degraded",
+      reason: `${corrupt.length === 1 ? "1 corrupt record is" : `${corrupt.length} corrupt records are`} ignored: ${named}`,
+    };
+  }
   return { status: "degraded", reason: `the store has not answered for ${seconds(ageMs)}: what it last told stands` };
 }
 

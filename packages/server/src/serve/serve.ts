@@ -1,5 +1,6 @@
 /** The life of a server: starts, greets, waits for the word to stop, stops, and says whether anything was lost. */
 
+import { resolve } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { AdminSchemaError } from "../admin/admin-schema.ts";
 import { KeyNotRoot, NameTaken } from "../admin/admin-store.ts";
@@ -7,27 +8,34 @@ import type { Loaded } from "../config/load-settings.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
 import { metricsText } from "../metrics/metrics.ts";
-import { prepareDataDir } from "./data-dir.ts";
-import { addressLine, keyLines } from "./greeting.ts";
+import { dataPlace, prepareDataDir } from "./data-dir.ts";
+import { claimFolder, type FolderClaim } from "./folder-claim.ts";
+import { addressLine, type KeyPlace, keyLines } from "./greeting.ts";
 import { urlOf } from "./listening.ts";
 import { createLog, type Log } from "./log.ts";
 import { type OpsListener, startOps } from "./ops-listener.ts";
 import { startParent } from "./parent.ts";
+import { writeRootKey } from "./root-key-file.ts";
 import { startServer } from "./server.ts";
 import { isClean, type Service, type StopReport, sumOf } from "./service.ts";
 
 export interface Outside {
   readonly out: (text: string) => void;
+  /** Whether `out` is a terminal: a new root key is shown there, and written to a file otherwise. */
+  readonly isOutTerminal: boolean;
   readonly onStop: (callback: () => void) => void;
 }
 
-/** 24 random letters and digits are beyond guessing, also for who has the hash. */
+/** 24 random letters and digits are beyond guessing, even for somebody who has the hash. */
 const KEY_LENGTH_SAFE = 24;
+
+const KNOWN: KeyPlace = { kind: "known" };
 
 type Given = Pick<Loaded, "settings" | "warnings">;
 
 /** Resolves with what the stop could not save; rejects with Failure if it cannot be of use. */
-export async function serve({ settings, warnings }: Given, { out, onStop }: Outside): Promise<StopReport> {
+export async function serve({ settings, warnings }: Given, outside: Outside): Promise<StopReport> {
+  const { out, onStop } = outside;
   let isTold = false;
   const told = new Promise<void>((resolve) =>
     onStop(() => {
@@ -43,7 +51,8 @@ export async function serve({ settings, warnings }: Given, { out, onStop }: Outs
     });
   }
   for (const advice of warnings) log.warn("settings.doubtful", { advice });
-  prepareDataDir(settings);
+  for (const { text, advice } of prepareDataDir(settings)) log.warn("data.writable", { reason: text, advice });
+  const claim = await claimOf(settings, log);
   let service: Service;
   try {
     service = settings.workers === 1 ? await startServer(settings, log) : await startParent(settings, log);
@@ -66,13 +75,27 @@ export async function serve({ settings, warnings }: Given, { out, onStop }: Outs
     redis: settings.redisUrl !== null,
     sql: settings.sqlUrl !== null,
   });
-  const failure = await Promise.race([told, greet(settings, service, out, log)]);
+  const failure = await Promise.race([told, greet(settings, service, outside, log)]);
   log.info("stopping");
   const report = await service.stop();
   ops.close();
+  claim?.release();
   if (failure !== undefined) throw failure;
   log[isClean(report) ? "info" : "error"]("stopped", report);
   return report;
+}
+
+/** With one Redis, several servers on one folder count together. */
+async function claimOf({ sqlUrl, dataDir, redisUrl }: ServerSettings, log: Log): Promise<FolderClaim | null> {
+  if (sqlUrl !== null) return null;
+  const claim = await claimFolder(dataDir);
+  if (claim.isShared && redisUrl === null) {
+    log.warn("data.shared", {
+      reason: `another server runs on ${resolve(dataDir)}, and there is no Redis: each counts alone, so a limit holds once per server`,
+      advice: "stop one of them, give each a data folder, or give both the same Redis (redis.url)",
+    });
+  }
+  return claim;
 }
 
 async function opsOf({ opsHost: host, opsPort, port, region }: ServerSettings, service: Service): Promise<OpsListener> {
@@ -94,12 +117,19 @@ async function opsOf({ opsHost: host, opsPort, port, region }: ServerSettings, s
  * While the store is away, the key waits for it; requests are answered meanwhile. Resolves only if the store answers and waiting does
  * not help, with the reason.
  */
-async function greet(settings: ServerSettings, service: Service, out: Outside["out"], log: Log): Promise<Failure> {
+async function greet(
+  settings: ServerSettings,
+  service: Service,
+  { out, isOutTerminal }: Outside,
+  log: Log,
+): Promise<Failure> {
   try {
-    const newKey = await service.ensureRootKey();
+    const token = await service.ensureRootKey();
+    const key = token === null ? KNOWN : isOutTerminal ? ({ kind: "shown", token } as const) : kept(settings, token);
+    if (key.kind === "unwritten") log.warn("root-key.unwritten", { reason: key.reason });
     const isTls = settings.api.tls !== null;
     const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[settings.host] ?? settings.host;
-    out(keyLines({ url: urlOf({ host, port: service.port }, isTls), newKey, isTls }));
+    out(keyLines({ url: urlOf({ host, port: service.port }, isTls), key, isTls }));
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof AdminSchemaError) return new Failure(message, "docs/keys.md says who needs which rights");
@@ -109,4 +139,14 @@ async function greet(settings: ServerSettings, service: Service, out: Outside["o
     log.warn("root-key.unknown", { reason: message });
   }
   return new Promise(() => {});
+}
+
+/** A key that cannot be written is never shown instead: another one is made with a command. */
+function kept(settings: ServerSettings, token: string): KeyPlace {
+  const folder = dataPlace(settings)?.folder ?? settings.dataDir;
+  try {
+    return { kind: "written", path: writeRootKey(folder, token) };
+  } catch (error) {
+    return { kind: "unwritten", reason: (error as Error).message };
+  }
 }

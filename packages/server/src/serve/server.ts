@@ -40,6 +40,8 @@ const TRACES_CLOSE_MS = 1_000;
 export interface WorkerPart {
   /** How to ask all workers of a server. */
   readonly askAll: HitterDeskOptions["askAll"];
+  /** Resolves when no worker takes connections any more; this one does not. */
+  readonly allClosed: () => Promise<void>;
   /**
    * Set for a worker that replaces another one: it listens after it has read the keys and the other regions' counts, or has failed to,
    * or when this resolves. Its parent stays ready in the meantime, so nothing else would keep connections away from it.
@@ -73,7 +75,7 @@ export async function startServer(settings: ServerSettings, log: Log, worker?: W
   const { hittersNamespacesMax: namespacesMax } = settings;
   const hitters =
     namespacesMax === 0 ? null : new HitterDesk({ namespacesMax, nowMs: steadyMs, askAll: worker?.askAll });
-  const tracer = settings.traces === null ? null : await tracerOf(settings.traces, region, log);
+  const tracer = settings.traces === null ? null : await tracerOf(settings.traces, region, log, tally);
   const api = createApi({
     limiter,
     tally,
@@ -98,7 +100,7 @@ export async function startServer(settings: ServerSettings, log: Log, worker?: W
   };
   const stopOnce = async (): Promise<StopReport> => {
     isStopping = true;
-    return takeApart(await drain.run(shutdownTimeoutMs - closeTimeoutMs));
+    return takeApart(await drain.run(shutdownTimeoutMs - closeTimeoutMs, worker?.allClosed));
   };
   let stopping: Promise<StopReport> | undefined;
   try {
@@ -116,7 +118,13 @@ export async function startServer(settings: ServerSettings, log: Log, worker?: W
         return key;
       },
       readings: async () => [await gauge.read()],
-      readiness: async () => readinessOf(limiter.stats(), directory, { isJoining, isStopping }),
+      readiness: async () =>
+        readinessOf(limiter.stats(), directory, {
+          isJoining,
+          isStopping,
+          writeFailure: admin.writeFailure,
+          adminAgeMaxMs: settings.api.adminAgeMaxMs,
+        }),
       stop: () => {
         stopping ??= stopOnce();
         return stopping;
@@ -129,9 +137,9 @@ export async function startServer(settings: ServerSettings, log: Log, worker?: W
 }
 
 /** Loaded where it is needed. */
-async function tracerOf(traces: TraceSettings, region: string, log: Log): Promise<Tracer> {
+async function tracerOf(traces: TraceSettings, region: string, log: Log, tally: Tally): Promise<Tracer> {
   const { openTracer } = await import("../traces/open-tracer.ts");
-  return openTracer(traces, region, log);
+  return openTracer(traces, region, log, (count) => tally.droppedSpans(count));
 }
 
 function connectionsOf(server: HttpServer): Promise<number> {

@@ -19,6 +19,8 @@ export class WorkerLink {
   readonly listening: Promise<number>;
   /** Its report when it has ended, however that was. */
   readonly ended: Promise<StopReport>;
+  /** Resolves when it takes no more connections. */
+  readonly closed: Promise<void>;
 
   constructor(worker: Worker, number: number, settings: ServerSettings, isReplacement: boolean) {
     this.#worker = worker;
@@ -40,6 +42,7 @@ export class WorkerLink {
         for (const hear of this.#waiting) hear(null);
       });
     });
+    this.closed = this.#hear("closed", null).then(() => {});
     this.listening = this.#hear("listening", null).then((message) => {
       if (message === null) throw failure;
       this.#isListening = true;
@@ -103,6 +106,11 @@ export class WorkerLink {
     const report = await this.ended;
     clearTimeout(kill);
     return report;
+  }
+
+  /** Tells it that no worker takes connections any more. */
+  tellAllClosed(): void {
+    this.#tell({ kind: "all-closed" });
   }
 
   kill(): void {

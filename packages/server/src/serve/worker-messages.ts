@@ -19,6 +19,8 @@ export type FromWorker =
   /** Somebody asks it who hits a namespace: what do all workers know? */
   | { readonly kind: "ask-hitters"; readonly ask: number; readonly question: HittersQuestion }
   | { readonly kind: "hitters"; readonly ask: number; readonly reading: HittersReading | null }
+  /** It is stopping, and takes no more connections. */
+  | { readonly kind: "closed" }
   | { readonly kind: "stopped"; readonly report: StopReport };
 
 export type FromParent =
@@ -36,7 +38,9 @@ export type FromParent =
   | { readonly kind: "hitters"; readonly ask: number; readonly question: HittersQuestion }
   /** The answer to `ask-hitters`. */
   | { readonly kind: "all-hitters"; readonly ask: number; readonly reading: HittersReading }
-  | { readonly kind: "stop" };
+  | { readonly kind: "stop" }
+  /** No worker takes connections any more: the port is closed. */
+  | { readonly kind: "all-closed" };
 
 export function marked(message: FromWorker | FromParent): object {
   return { mark: MARK, ...message };

@@ -29,6 +29,7 @@ async function work(parent: Parent): Promise<number> {
   try {
     server = await startServer(told.settings, log, {
       askAll: (question) => parent.askHitters(question),
+      allClosed: () => parent.allClosed(),
       listensEarlyOn: told.isReplacement ? parent.stop : null,
     });
   } catch (error) {
@@ -59,6 +60,7 @@ async function obey(parent: Parent, server: Server, log: Log): Promise<number> {
 
 class Parent {
   readonly #channel: NodeJS.Process;
+  #hearAllClosed = () => {};
   readonly #answers = new Map<FromParent["kind"], () => Promise<void>>();
   /** Questions that the parent has not answered yet, by number. */
   readonly #asked = new Map<number, (reading: HittersReading) => void>();
@@ -79,6 +81,7 @@ class Parent {
         const message = messageOf<FromParent>(raw);
         if (message?.kind === "settings") settle(message);
         if (message?.kind === "stop") resolve();
+        if (message?.kind === "all-closed") this.#hearAllClosed();
         if (message?.kind === "hitters") {
           this.tell({ kind: "hitters", ask: message.ask, reading: this.#hitters(message.question) });
         }
@@ -108,6 +111,14 @@ class Parent {
     return new Promise((resolve) => {
       this.#asked.set(ask, resolve);
       this.tell({ kind: "ask-hitters", ask, question });
+    });
+  }
+
+  /** Says that this worker takes no more connections; resolves when none of them does. */
+  allClosed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#hearAllClosed = resolve;
+      this.tell({ kind: "closed" });
     });
   }
 

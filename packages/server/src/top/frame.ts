@@ -213,7 +213,7 @@ function cut(text: string, length: number): string {
 
 /** Names come from others: control characters would speak to the terminal. */
 function clean(text: string): string {
-  return text.replaceAll(/\p{C}/gu, "�");
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "�");
 }
 
 function rate(perSecond: number | null): string {

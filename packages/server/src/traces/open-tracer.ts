@@ -20,6 +20,7 @@ export function openTracer(
   { endpoint, headers, ratio, service, attributes }: TraceSettings,
   region: string,
   log: Log,
+  onDropped: (count: number) => void,
 ): Tracer {
   const { name, version } = manifest;
   const resource = {
@@ -30,6 +31,15 @@ export function openTracer(
     "service.name": service,
   };
   const { timers, clock } = SYSTEM;
-  const exporter = new SpanExporter({ endpoint, headers, resource, scope: { name, version }, log, timers });
+  const exporter = new SpanExporter({
+    endpoint,
+    headers,
+    resource,
+    scope: { name, version },
+    log,
+    timers,
+    monoMs: clock.monoMs,
+    onDropped,
+  });
   return new Tracer(exporter, ratio, clock.wallMs);
 }

@@ -22,6 +22,8 @@ let server: Server;
 const batches: number[] = [];
 const lines: string[] = [];
 let statuses: number[] = [];
+let nowMs = 1;
+let dropped = 0;
 /** Its timer, as if its time had come. */
 let fire = () => {};
 afterEach(() => {
@@ -29,6 +31,7 @@ afterEach(() => {
   server.close();
   batches.length = 0;
   lines.length = 0;
+  dropped = 0;
   statuses = [];
 });
 
@@ -54,6 +57,10 @@ async function exporter(
     headers: {},
     resource: {},
     scope: { name: "test", version: "0" },
+    monoMs: () => nowMs,
+    onDropped: (count) => {
+      dropped += count;
+    },
     log: { debug: hear, info: hear, warn: hear, error: hear },
     timers: {
       ...SYSTEM.timers,
@@ -76,9 +83,23 @@ describe("span exporter", () => {
     addTo(one, 3_000);
     await one.flushOnce();
     expect(batches).toEqual(Array.from({ length: 8 }, () => 256));
+    expect(dropped).toBe(3_000 - 2_048);
+    expect(lines).toEqual(['traces.dropping {"queued":2048}']);
     await one.close(1_000);
     // Its connection has gone with it.
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  test("a queue that is full again and again has one line per minute", async () => {
+    const one = await exporter();
+    for (const atMs of [100_000, 130_000, 160_001]) {
+      nowMs = atMs;
+      addTo(one, 2_050);
+      await one.flushOnce();
+    }
+    expect(dropped).toBe(3 * 2);
+    expect(lines).toEqual(['traces.dropping {"queued":2048}', 'traces.dropping {"queued":2048}']);
+    await one.close(1_000);
   });
 
   test("a batch that a collector cannot take now is sent again, one that it refuses is not", async () => {

@@ -3,7 +3,7 @@
  *
  * Bounded: a queue of spans, beyond which they are dropped and counted, and one call at a time. A collector that is away is tried again, ever
  * more rarely, with what is in the queue; one that refuses a batch does not get it again. Nothing here ever rejects or throws, and the
- * log has one line when it begins to fail and one when it works again.
+ * log has one line when it begins to fail, one when it works again, and at most one per minute while the queue is full.
  */
 import { Agent as HttpAgent, request as requestOf } from "node:http";
 import { Agent as TlsAgent, request as tlsRequestOf } from "node:https";
@@ -21,6 +21,9 @@ export interface ExporterOptions {
   readonly scope: Scope;
   readonly log: Log;
   readonly timers: Timers;
+  readonly monoMs: () => number;
+  /** Told of spans that no collector will get. */
+  readonly onDropped: (count: number) => void;
 }
 
 /** About a megabyte. */
@@ -30,6 +33,8 @@ const BATCH_MAX = 256;
 const EVERY_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
 const TIMEOUT_MS = 5_000;
+/** Between two lines about a full queue. */
+const QUIET_MS = 60_000;
 /** By the protocol: these may be sent again, others must not. */
 const PASSING: readonly number[] = [429, 502, 503, 504];
 
@@ -45,6 +50,8 @@ export class SpanExporter {
   #queue: Span[] = [];
   /** Since it began to fail. */
   #dropped = 0;
+  /** Until then, no line about a full queue. */
+  #quietUntilMs = 0;
   /** In a row. */
   #failures = 0;
   #handle: unknown = undefined;
@@ -65,7 +72,8 @@ export class SpanExporter {
   add(span: Span): void {
     if (this.#isClosed) return;
     if (this.#queue.length >= QUEUE_MAX) {
-      this.#dropped++;
+      this.#drop(1);
+      this.#sayFull();
       return;
     }
     this.#queue.push(span);
@@ -78,7 +86,7 @@ export class SpanExporter {
       const batch = this.#queue.slice(0, BATCH_MAX);
       const outcome = await this.#send(batch);
       if (!outcome.isTaken) {
-        if (!outcome.mayRetry) this.#dropped += this.#take(batch.length);
+        if (!outcome.mayRetry) this.#drop(this.#take(batch.length));
         this.#failed(outcome.why);
         return;
       }
@@ -103,6 +111,19 @@ export class SpanExporter {
     timers.clear(deadline);
     this.#agent.destroy();
     this.#queue = [];
+  }
+
+  #drop(count: number): void {
+    this.#dropped += count;
+    this.#options.onDropped(count);
+  }
+
+  /** A queue can be full all the time though the collector works: more spans than it takes. */
+  #sayFull(): void {
+    const nowMs = this.#options.monoMs();
+    if (nowMs < this.#quietUntilMs) return;
+    this.#quietUntilMs = nowMs + QUIET_MS;
+    this.#options.log.warn("traces.dropping", { queued: this.#queue.length });
   }
 
   #take(count: number): number {
