@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { validate } from "dockerfile-utils";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { EXIT } from "../packages/server/src/cli/exit-codes.ts";
 import { environmentNameOf, pathsOf } from "../packages/server/src/config/setting.ts";
 import { ALL_SETTINGS } from "../packages/server/src/config/settings-table.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
@@ -157,7 +158,7 @@ describe("deploy/compose.yaml", () => {
 
   /** `${NAME:?message}` as a user would fill it. */
   function filled(value: string): string {
-    return value.replaceAll(/\$\{[^}]+\}/g, "0123456789abcdef");
+    return value.replaceAll(/\$\{[^}]+\}/g, "0123456789abcdef0123456789abcdef");
   }
 });
 
@@ -171,6 +172,11 @@ describe("deploy/systemd", () => {
     expect([verified.status, verified.stderr.trim()]).toEqual([0, ""]);
     const report = execFileSync(analyze, ["security", "--offline=true", file], { encoding: "utf8" });
     expect(Number(/exposure level for sluice\.service: ([\d.]+)/.exec(report)?.[1])).toBeLessThan(2);
+  });
+
+  test("restarts a server that ends, but not one whose settings are invalid", () => {
+    expect(unit).toMatch(/^Restart=always$/m);
+    expect(unit).toMatch(new RegExp(`^RestartPreventExitStatus=${EXIT.input}$`, "m"));
   });
 
   test("stops later than the server gives up by itself", () => {
@@ -233,6 +239,15 @@ describe("deploy/helm", () => {
     expect(terminationGracePeriodSeconds).toBeGreaterThan(shutdownS / 1000 + preStopSeconds!);
   });
 
+  test("lets only chosen pods read metrics by default, and limits the data folder", () => {
+    const { observers } = values["networkPolicy"] as { observers: object[] };
+    expect(observers).toEqual([
+      { podSelector: {} },
+      { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } },
+    ]);
+    expect(values["dataSizeLimit"]).toMatch(/^\d+[MG]i$/);
+  });
+
   // Go is large to install and slow to compile with: where there is time.
   if (process.env["CI"] === "true") {
     interface Rendered {
@@ -276,6 +291,8 @@ describe("deploy/helm", () => {
         nodeSelector: { disk: "ssd" },
         tolerations: [{ key: "edge", operator: "Exists" }],
         affinity: { nodeAffinity: {} },
+        extraVolumes: [{ name: "ca", configMap: { name: "redis-ca" } }],
+        extraVolumeMounts: [{ name: "ca", mountPath: "/etc/ca", readOnly: true }],
       });
       expect(all.map(({ kind }) => kind)).toEqual(
         expect.arrayContaining(["HorizontalPodAutoscaler", "ServiceMonitor", ...few.map(({ kind }) => kind)]),
@@ -295,10 +312,31 @@ describe("deploy/helm", () => {
           expect(labels).toMatchObject(service.spec.selector);
         }
         expect(Object.hasOwn(spec, "replicas")).toBe(isPlain);
+        expect(spec.template.spec.volumes[0].emptyDir).toEqual({ sizeLimit: values["dataSizeLimit"] });
         expect(spec.template.spec.volumes.map(({ name }: { name: string }) => name).sort()).toEqual(
           spec.template.spec.containers[0].volumeMounts.map(({ name }: { name: string }) => name).sort(),
         );
       }
+    }, 180_000);
+
+    test("the network policy opens the ports of every database, or the one that is named, and ops only to observers", () => {
+      const policy = values["networkPolicy"] as object;
+      const portsOf = (rules: { ports: { port: number | string }[] }[]) =>
+        rules.map(({ ports }) => ports.map(({ port }) => port));
+      const policyOf = (changes: object) =>
+        rendered({ networkPolicy: { ...policy, ...changes } }).find(({ kind }) => kind === "NetworkPolicy")!.spec;
+
+      const byDefault = policyOf({});
+      expect(portsOf(byDefault.egress)).toEqual([
+        [53, 53],
+        [6379, 3306, 5432],
+      ]);
+      expect(portsOf(byDefault.ingress)).toEqual([["http"], ["ops"]]);
+      expect(byDefault.ingress[1].from).toHaveLength(2);
+
+      const narrow = policyOf({ sqlPort: 5433, tracesPort: 4318, observers: [] });
+      expect(portsOf(narrow.egress)).toEqual([[53, 53], [6379, 5433], [4318]]);
+      expect(portsOf(narrow.ingress)).toEqual([["http"]]);
     }, 180_000);
   }
 });

@@ -24,13 +24,14 @@ export function gatedEngine(options: GatedOptions = {}) {
   const random = new SeededRandom(7);
   const engine = new Engine({ clock: time.clock, random, cellsMax, whenFull });
   const ledger = new Ledger(engine.table, random, { replays: true, publishes: true });
-  const told = { isSettled: false, verdict: "proceed" as Verdict, suffices: true };
+  const told = { isSettled: false, verdict: "proceed" as Verdict, suffices: true, mustAsk: false };
   /** What the gate and the listener for denials were told. */
   const heard: unknown[] = [];
   const gate = {
     isSettled: () => told.isSettled,
     verdict: (): Verdict => told.verdict,
     suffices: () => told.suffices,
+    mustAsk: () => told.mustAsk,
     accepted: (...args: unknown[]) => void heard.push(["accepted", ...args]),
     denied: ({ key }: HashedKey, place: Slot) => void heard.push(["denied", key.identifier, place]),
   };

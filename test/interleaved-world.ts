@@ -60,17 +60,29 @@ export class InterleavedWorld {
   /** Until set, messages travel at once and nothing fails. */
   isWild = false;
   unsettled = 0;
+  /** What the caller was told last, and whether it was degraded. */
+  isAccepted = true;
+  degraded = 0;
   /** Accepted cost by key, as the callers were told. */
   readonly told: Map<string, number> = new Map();
   readonly #truth = new Map<string, number>();
   readonly #store: Origin;
   readonly #scheduler: Scheduler;
   readonly #faults: readonly Fault[];
+  /** Whether the origin is like that of workers of one parent. */
+  readonly #isNear: boolean;
   #calls = 0;
 
-  constructor(scheduler: Scheduler, processes: number, faults: readonly Fault[], isTraced: boolean) {
+  constructor(
+    scheduler: Scheduler,
+    processes: number,
+    faults: readonly Fault[],
+    isTraced: boolean,
+    isNear: boolean = false,
+  ) {
     this.#scheduler = scheduler;
     this.#faults = faults;
+    this.#isNear = isNear;
     this.time.pass(HOUR_MS / 2);
     this.#store = memoryOrigin({ clock: this.time.clock });
     this.members = Array.from({ length: processes }, (_, i) => this.#start(i, isTraced));
@@ -84,6 +96,7 @@ export class InterleavedWorld {
     const trace = isTraced ? { trace: (event: TraceEvent) => this.#hear(heard, event) } : {};
     const random = new SeededRandom(i + 1);
     const origin: Origin = {
+      ...(this.#isNear ? { isNear: true } : {}),
       raise: (raises) => this.#travel("raise", () => this.#store.raise(raises), heard, raises),
       read: (reads) => this.#travel("read", () => this.#store.read(reads), heard, reads),
       close: async () => {},
@@ -144,7 +157,8 @@ export class InterleavedWorld {
     }
   }
 
-  act(action: Action): void {
+  /** Resolves when the action is answered. */
+  async act(action: Action): Promise<void> {
     if (action.kind === "advance") {
       this.time.advanceAtOnce(action.ms);
       return;
@@ -152,11 +166,11 @@ export class InterleavedWorld {
     const member = this.members[action.by % this.members.length]!;
     const { limiter } = member;
     if (action.kind === "close") {
-      this.close(member);
+      await this.close(member);
     } else if (action.kind === "limit") {
       const { key, cost, limit } = action;
       const asked = limiter.limit({ namespace: "api", identifier: key, duration: HOUR_MS, cost, limit });
-      this.#await(asked.then((decision) => this.#tell(decision.success, [action], [decision])));
+      await this.#await(asked.then((decision) => this.#tell(decision.success, [action], [decision])));
     } else {
       const requests = action.items.map(({ key, cost, limit }) => ({
         namespace: "api",
@@ -166,15 +180,15 @@ export class InterleavedWorld {
         limit,
       }));
       const asked = limiter.limitMany(requests);
-      this.#await(asked.then(({ success, decisions }) => this.#tell(success, action.items, decisions)));
+      await this.#await(asked.then(({ success, decisions }) => this.#tell(success, action.items, decisions)));
     }
   }
 
-  close(member: Member): void {
+  close(member: Member): Promise<void> {
     const closing = member.limiter.close().then(({ lost }) => {
       member.lost = lost;
     });
-    this.#await(closing);
+    return this.#await(closing);
   }
 
   /** Delivers everything, with time passing whenever nothing else moves, until all promises have settled. */
@@ -204,12 +218,24 @@ export class InterleavedWorld {
     if (short > lost) this.wrongs.push(`${short} never reached the origin, close reported ${lost}`);
   }
 
+  /** Whether all of these fit what the callers were told so far. */
+  fits(items: readonly Item[]): boolean {
+    const totals = new Map(this.told);
+    return items.every(({ key, cost, limit }) => {
+      const total = (totals.get(key) ?? 0) + cost;
+      totals.set(key, total);
+      return total <= limit;
+    });
+  }
+
   own(limiter: Limiter, key: string): number {
     return limiter.inspect({ namespace: "api", identifier: key, duration: HOUR_MS }).current.own;
   }
 
   /** What the caller was told: if it succeeded, each item fits, and all of them count. */
   #tell(isAccepted: boolean, items: readonly Item[], decisions: readonly Decision[]): void {
+    this.isAccepted = isAccepted;
+    this.degraded += decisions.filter(({ degraded }) => degraded).length;
     items.forEach(({ key, cost, limit }, i) => {
       const { success, current, remaining, reason } = decisions[i]!;
       if (success && (current > limit || remaining !== limit - current)) this.wrongs.push(`${current} of ${limit} fit`);
@@ -219,9 +245,9 @@ export class InterleavedWorld {
   }
 
   /** Requests to a limiter that is closed are refused; nothing else may be. */
-  #await(promise: Promise<void>): void {
+  #await(promise: Promise<void>): Promise<void> {
     this.unsettled++;
-    promise
+    return promise
       .catch((error: unknown) => {
         if ((error as { code?: string }).code !== "RL_CLOSED") this.wrongs.push(String(error));
       })

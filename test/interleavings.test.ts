@@ -88,17 +88,18 @@ describe("interleavings", () => {
         fc.array(actions, { minLength: 2, maxLength: 6 }),
         fc.array(faults, { minLength: 1, maxLength: 6 }),
         fc.boolean(),
-        async (scheduler, steps, faultList, isTraced) => {
+        fc.boolean(),
+        async (scheduler, steps, faultList, isTraced, isNear) => {
           runs++;
-          const world = new InterleavedWorld(scheduler, processes, faultList, isTraced);
+          const world = new InterleavedWorld(scheduler, processes, faultList, isTraced, isNear);
           for (const action of before) {
-            world.act(action);
+            void world.act(action);
             await world.time.settle();
           }
           world.isWild = true;
           for (const step of steps) void scheduler.schedule(Promise.resolve(), step.kind).then(() => world.act(step));
           await world.finish();
-          for (const member of world.members) world.close(member);
+          for (const member of world.members) void world.close(member);
           await world.finish();
           await world.checkEnd();
           expect(world.wrongs).toEqual([]);
@@ -109,6 +110,32 @@ describe("interleavings", () => {
     },
     1_800_000,
   );
+
+  test("workers of one parent: requests one after the other are exact, in whatever order messages arrive", async () => {
+    const worker = fc.nat(2);
+    // Up to a limit of 10, every allow is near it.
+    const fields = { key, cost: fc.integer({ min: 0, max: 3 }), limit: fc.integer({ min: 1, max: 10 }) };
+    const single = fc.record({ kind: fc.constant("limit" as const), by: worker, ...fields });
+    const items = fc.array(fc.record(fields), { minLength: 1, maxLength: 3 });
+    const several = fc.record({ kind: fc.constant("batch" as const), by: worker, items });
+    const steps = fc.array(fc.oneof({ weight: 4, arbitrary: single }, several, advance), {
+      minLength: 4,
+      maxLength: 16,
+    });
+    const property = fc.asyncProperty(fc.scheduler(), steps, fc.boolean(), async (scheduler, actions, isTraced) => {
+      runs++;
+      const world = new InterleavedWorld(scheduler, 3, ["none"], isTraced, true);
+      world.isWild = true;
+      for (const action of actions) {
+        const fits = action.kind === "advance" || world.fits(action.kind === "limit" ? [action] : action.items);
+        world.isAccepted = true;
+        await scheduler.waitFor(world.act(action));
+        expect(world.isAccepted).toBe(fits);
+      }
+      expect([world.wrongs, world.degraded]).toEqual([[], 0]);
+    });
+    await fc.assert(property, { numRuns: RUNS });
+  }, 1_800_000);
 
   afterAll(() => {
     figure(`interleavings: ${runs} scheduler runs`);

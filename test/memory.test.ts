@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
 const probe = fileURLToPath(new URL("./memory-probe.mjs", import.meta.url));
+const namesProbe = fileURLToPath(new URL("./names-probe.mjs", import.meta.url));
 
 interface Probe {
   readonly keys: number;
@@ -49,5 +50,17 @@ describe("memory", () => {
   test(`${many} keys work when configured`, () => {
     const { live, evicted, sampleAnswers } = measure(many, 1);
     expect({ live, evicted, sampleAnswers }).toEqual({ live: many, evicted: 0, sampleAnswers: true });
+  }, 120_000);
+
+  test("with an origin, the longest identifiers take at most the documented 530 bytes for each of cellsMax", () => {
+    const [cellsMax, keys] = [10_000, 8_000];
+    const output = execFileSync(process.execPath, [...flags, namesProbe, String(cellsMax), String(keys)], {
+      encoding: "utf8",
+    });
+    const { bytes, cells } = JSON.parse(output) as { bytes: number; cells: Record<string, number> };
+    console.log(`${cells["live"]} names of 512 emoji: ${(bytes / cellsMax).toFixed(0)} bytes for each of cellsMax`);
+    // Beside the keys: names of reads that failed (8 MiB), caches of texts (2 MiB), compiled code.
+    expect(bytes).toBeLessThanOrEqual(530 * cellsMax + 12 * 2 ** 20);
+    expect(cells["nameBytes"]! - cells["nameBytesMax"]!).toBeLessThan(6_352);
   }, 120_000);
 });

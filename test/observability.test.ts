@@ -10,7 +10,7 @@ interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly runbook: string };
+  readonly annotations: { readonly summary: string; readonly runbook: string; readonly runbook_url: string };
 }
 const { groups } = parse(read("deploy/prometheus/alerts.yaml")) as { groups: { rules: Rule[] }[] };
 const rules = groups.flatMap((group) => group.rules);
@@ -52,6 +52,7 @@ describe("the alerts", () => {
       check(rule.expr);
       expect(["page", "ticket"]).toContain(rule.labels.severity);
       expect(rule.annotations.runbook).toBe(`docs/runbooks.md#${name.toLowerCase()}`);
+      expect(rule.annotations.runbook_url).toBe(`https://runbooks.example.com/sluice#${name.toLowerCase()}`);
       const section = runbooks.split("\n## ").find((text) => text.startsWith(`${name}\n`));
       for (const part of ["**Means**", "**Look at**", "**Do**"]) expect(section).toContain(part);
     },
@@ -82,12 +83,18 @@ describe("the dashboard", () => {
     ].join(" ");
     const left = METRICS.map(({ name }) => name).filter((name) => !shown.includes(name));
     expect(left).toEqual([
+      "sluice_http_connections_cut_total",
+      "sluice_http_auth_failures_total",
+      "sluice_spans_dropped_total",
+      "sluice_name_bytes",
+      "sluice_name_bytes_max",
       "sluice_origin_connected",
       "sluice_origin_breaker_opened_total",
       "sluice_origin_healed_cells_total",
       "sluice_global_regions",
       "sluice_global_aliases",
       "sluice_global_floor_ratio",
+      "sluice_global_rows_full",
       "sluice_global_unpublished_cells",
       "sluice_denials_total",
       "sluice_denials_write_age_seconds",

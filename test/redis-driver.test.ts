@@ -153,12 +153,42 @@ describe("redis origin › whom it believes", () => {
   ])("junk in a cell (%s = %j) is counted and ignored, and not written over", async (field, value) => {
     const one = await connected({ url: server.url });
     const key = "sluice:1:{a}:7";
-    await server.ask("HSET", key, "t", "5", "w:w", "5", field, value);
+    await server.ask("HSET", key, "t", "5", "w:w", "5", "e", String(Date.now() + LIFE_MS), field, value);
     const before = await server.client.hash(key);
     expect((await one.raise([raise("a", 9)]))[0]!.sum).toBeNaN();
     expect((await one.read([read("a")]))[0]!.sum).toBeNaN();
     expect(await server.client.hash(key)).toEqual(before);
     expect(one.health!().failures).toEqual({ junk: 2 });
+  });
+});
+
+describe("redis origin › a hash that is not a cell", () => {
+  const KEY = "sluice:1:{a}:7";
+
+  test.each([
+    ["no field of a cell", ["user", "bob"]],
+    ["a sum without an expiry", ["user", "bob", "t", "5"]],
+    ["an expiry without a sum", ["user", "bob", "e", "5"]],
+  ])("is left as it is, without an expiry, and counted: %s", async (_, fields) => {
+    const one = await connected({ url: server.url });
+    await server.ask("HSET", KEY, ...fields);
+    const before = await server.client.hash(KEY);
+    // Its neighbour in the same command is counted.
+    const [foreign, cell] = await one.raise([raise("a", 9), raise("b", 9)]);
+    expect(foreign!.sum).toBeNaN();
+    expect(cell!.sum).toBe(9);
+    expect(await server.client.hash(KEY)).toEqual(before);
+    expect(await server.ask("PTTL", KEY)).toBe(-1);
+    expect(one.health!().failures).toEqual({ junk: 1 });
+  });
+
+  test("is not recognised by a user who may not ask for its length, and cells are counted", async () => {
+    const rights = "on >secret resetkeys ~sluice:* resetchannels -@all +eval +evalsha +hmget +hset +pexpireat +ping";
+    await server.ask("ACL", "SETUSER", "older", ...rights.split(" "));
+    const one = await connected({ url: server.url.replace("redis://", "redis://older:secret@") });
+    expect((await one.raise([raise("a", 9)]))[0]).toEqual({ sum: 9, component: 9 });
+    expect(one.health!().failures).toEqual({});
+    await server.ask("ACL", "DELUSER", "older");
   });
 });
 

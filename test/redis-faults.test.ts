@@ -182,6 +182,10 @@ describe("limiter on redis › Redis forgets", () => {
     // Two flushes, and what a busy machine adds to them.
     expect(await whole(one)).toBeLessThan(2 * FLUSH_MS + 500);
     expect(one.stored()).toMatchObject({ losses: 1, unreplayed: 0 });
+    // One event for the outage, and one for its end as soon as it ended: none waits for the ten seconds of a bound.
+    const states = () => one.events.flatMap((event) => (event.kind === "connection" ? [event.state] : []));
+    await poll("up is told", () => states().at(-1) === "up");
+    expect(states()).toEqual(["up", "down", "up"]);
     await one.limiter.close();
     const told = one.events.map(({ atMs, omitted, ...what }) => what);
     expect(told).toContainEqual({ kind: "lost", layer: "origin", keys: 500 });
@@ -216,6 +220,20 @@ describe("limiter on redis › Redis forgets", () => {
     await server.ask("CONFIG", "SET", "maxmemory", "0");
     await Promise.all(Array.from({ length: 200 }, (_, i) => one.ask(`user_${i}`)));
     await whole(one);
+  });
+
+  test("a heartbeat expires after every cell that it covers, so volatile-ttl evicts the cells first", async () => {
+    const one = limiterOn({ url: server.url });
+    await one.limiter.limit({ namespace: "api", identifier: "user", limit: 10, duration: "7d" });
+    await one.ask("user");
+    // Only a flush confirms a cell, and every flush has a heartbeat.
+    await poll("confirmed", () => one.stored().unreplayed === 0);
+    const [heartbeat] = (await server.ask("KEYS", "sluice:1:{heartbeat:*")) as string[];
+    const expiryOf = async (name: string) => Number(await server.ask("PEXPIRETIME", name));
+    const cells = await storedCells(server);
+    expect(cells).toHaveLength(2);
+    const expiries = await Promise.all(cells.map(({ name }) => expiryOf(name)));
+    expect(await expiryOf(heartbeat!)).toBeGreaterThan(Math.max(...expiries));
   });
 
   test("a full Redis refuses writes: requests are answered, and all arrives when there is room", async () => {

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { byLength, figure } from "./rig/length.ts";
 import { poll } from "./rig/poll.ts";
 import { RedisServer } from "./rig/redis-server.ts";
+import { STARVED_MAX_MS } from "./rig/starvation.ts";
 import { storedCells } from "./rig/stored-cells.ts";
 import {
   acceptedOf,
@@ -53,7 +54,7 @@ describe("real processes", () => {
     const limit = durationMs / 10;
     const load = { identifiers: 1, perSecond: ((3 * limit) / durationMs) * 250, limit, durationMs };
     workers = new Workers(durationMs);
-    const four = Array.from({ length: 4 }, () => workers.start({ url: server.url }, load));
+    const four = Array.from({ length: 4 }, () => workers.start(server, load));
     await Promise.all(four.map((worker) => worker.ready()));
     const first = Math.floor(workers.nowMs() / durationMs) + 1;
     await poll("the windows are over", () => workers.nowMs() > (first + windows) * durationMs, 180_000);
@@ -67,8 +68,10 @@ describe("real processes", () => {
     const ratios = admittedRatios(history, first, windows, limit);
     const worst = Math.max(...ratios).toFixed(3);
     figure(`four processes: admitted ÷ limit at most ${worst} in ${windows} windows, ${checker.decisions} decisions`);
-    // A sliding window admits less than the limit after one that was full, never more than these.
-    for (const ratio of ratios) expect(ratio).toBeLessThanOrEqual(byLength({ short: 1.05, ci: 1.05, lab: 1.02 }));
+    // A sliding window admits less than the limit after one that was full, never more than these. Messages that waited for a
+    // processor are late, and the checker has allowed for what was accepted in that time.
+    const calm = ratios.filter((_, i) => workers.isCalm(first + i, durationMs));
+    for (const ratio of calm) expect(ratio).toBeLessThanOrEqual(byLength({ short: 1.05, ci: 1.05, lab: 1.02 }));
     expect(Math.max(...ratios)).toBeGreaterThan(0.5);
     // What Redis held of them while they ran is never more than what they accepted.
     const accepted = acceptedOf(history);
@@ -83,19 +86,19 @@ describe("real processes", () => {
     workers = new Workers(HOUR.durationMs);
     let worst = 0;
     for (let round = 0; round < rounds; round += 2) {
-      const two = [0, 1].map(() => workers.start({ url: server.url }, HOUR));
+      const two = [0, 1].map(() => workers.start(server, HOUR));
       await Promise.all(
         two.map(async (worker) => {
           await worker.ready();
           const asked = 50 + random.below(400);
-          await poll("some accepted", () => sumOf(acceptedOf(workers.history(worker.name))) >= asked);
+          await poll("some accepted", () => sumOf(acceptedOf(workers.history(worker.name))) >= asked, STARVED_MAX_MS);
           await worker.kill();
         }),
       );
     }
     const held = await stored();
     const history = workers.history();
-    const names = new Set(history.map((line) => line.process));
+    const names = new Set(history.map((line) => line.process).filter((name) => name !== "world"));
     expect(names.size).toBe(rounds);
     for (const name of names) {
       const lines = history.filter((line) => line.process === name);
@@ -117,11 +120,11 @@ describe("real processes", () => {
   test(`stopped ${rounds} times under load: nothing is lost, and each ends within 5 s`, async () => {
     workers = new Workers(HOUR.durationMs);
     for (let round = 0; round < rounds; round += 2) {
-      const two = [0, 1].map(() => workers.start({ url: server.url }, HOUR));
+      const two = [0, 1].map(() => workers.start(server, HOUR));
       const ends = await Promise.all(
         two.map(async (worker) => {
           await worker.ready();
-          await poll("some accepted", () => sumOf(acceptedOf(workers.history(worker.name))) >= 100);
+          await poll("some accepted", () => sumOf(acceptedOf(workers.history(worker.name))) >= 100, STARVED_MAX_MS);
           return worker.stop();
         }),
       );
@@ -137,9 +140,9 @@ describe("real processes", () => {
 
   test("stopped while Redis is frozen: it ends all the same, not with 0, and says how much is lost", async () => {
     workers = new Workers(HOUR.durationMs);
-    const worker = workers.start({ url: server.url }, HOUR, 1_000);
+    const worker = workers.start(server, HOUR, 1_000);
     await worker.ready();
-    await poll("some accepted", () => sumOf(acceptedOf(workers.history(worker.name))) >= 100);
+    await poll("some accepted", () => sumOf(acceptedOf(workers.history(worker.name))) >= 100, STARVED_MAX_MS);
     await server.freeze();
     try {
       const accepted = sumOf(acceptedOf(workers.history(worker.name)));

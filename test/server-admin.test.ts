@@ -71,7 +71,8 @@ async function dropConnections(name: string): Promise<void> {
   const rows = await mariadb.ask(
     "SELECT id FROM information_schema.processlist WHERE user = 'root' AND id <> CONNECTION_ID()",
   );
-  for (const { id } of rows) await mariadb.ask(`KILL ${Number(id)}`);
+  // One that was just closed may be gone by then.
+  for (const { id } of rows) await mariadb.ask(`KILL ${Number(id)}`).catch(() => {});
 }
 
 describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, grants }) => {
@@ -231,10 +232,10 @@ describe("admin store, in trouble", () => {
     void store.createNamespace("default", "first", "cli:tester").then(note, note);
     await time.advance(4_900);
     expect(settled).toBeNull();
+    // Readers need not wait, not even for a change of their own store: a key could otherwise delay its own revocation.
+    expect((await store.changesSince(0))?.namespaces).toEqual([]);
     await time.advance(150);
     expect(settled).toBeInstanceOf(AdminStoreAway);
-    // Readers need not wait.
-    expect((await store.changesSince(0))?.namespaces).toEqual([]);
     const second = store.createNamespace("default", "second", "cli:tester");
     await time.advance(1_000);
     release();
@@ -243,6 +244,8 @@ describe("admin store, in trouble", () => {
     expect((await second).name).toBe("second");
     await other.close();
     await store.close();
+    // The pause after a change on a store that blocks.
+    await time.advance(100);
     expect(time.pending).toBe(0);
   });
 

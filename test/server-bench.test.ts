@@ -71,7 +71,7 @@ describe("sluice bench", () => {
   test("says before the load that the server is away or refuses the key", async () => {
     const away = await bench("--duration 1s", { SLUICE_URL: `http://127.0.0.1:${await freePort()}` });
     expect(away).toMatchObject({ code: 1, out: "", err: expect.stringMatching(/^error: no answer from .*REFUSED/) });
-    const wrong = await bench("--duration 1s", { SLUICE_ROOT_KEY: "a-key-that-is-none" });
+    const wrong = await bench("--duration 1s", { SLUICE_ROOT_KEY: "a-key-that-nobody-has" });
     expect(wrong).toMatchObject({ code: 1, out: "", err: expect.stringContaining("(401)\nhint: ") });
   });
 });

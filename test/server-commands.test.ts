@@ -203,12 +203,12 @@ describe("a question that cannot be asked", () => {
     });
     const none = await sluice(line, { SLUICE_ROOT_KEY: undefined });
     expect(none).toMatchObject({ code: 2, err: expect.stringContaining("error: a key is missing") });
-    const wrong = await sluice(line, { SLUICE_ROOT_KEY: "a-key-that-is-none" });
+    const wrong = await sluice(line, { SLUICE_ROOT_KEY: "a-key-that-nobody-has" });
     expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining("(401)") });
-    expect(wrong.err).not.toContain("a-key-that-is-none");
+    expect(wrong.err).not.toContain("a-key-that-nobody-has");
     const path = join(folder, "key");
     writeFileSync(path, `${ROOT}\n`);
-    expect((await sluice(`${line} --key-file ${path}`, { SLUICE_ROOT_KEY: "a-key-that-is-none" })).code).toBe(0);
+    expect((await sluice(`${line} --key-file ${path}`, { SLUICE_ROOT_KEY: "a-key-that-nobody-has" })).code).toBe(0);
   });
 
   test("something that is no Sluice, or sends elsewhere: says so", async () => {
@@ -245,7 +245,7 @@ describe("sluice config check", () => {
     const secrets = {
       ...environment,
       SLUICE_SQL_URL: "mysql://u:hunter2@db/sluice",
-      SLUICE_ROOT_KEY: "hunter2-hunter2",
+      SLUICE_ROOT_KEY: "hunter2-hunter2-hunter2",
     };
     const { code, out } = await run(["config", "check", "--port", "9000"], secrets);
     expect(code).toBe(0);

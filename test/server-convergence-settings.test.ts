@@ -18,6 +18,8 @@ const LIMITS: Readonly<Partial<Record<Name, readonly [number, number, number]>>>
   importMs: [bounds.ROUND_MIN_MS, bounds.DURATION_MAX_MS, 1],
   floor: [0, 1, 0.001],
   errorBudget: [Number.MIN_VALUE, 1, 0.001],
+  namespaceRowsMax: [bounds.ROWS_MAX_MIN, bounds.ROWS_MAX_MAX, 1],
+  workspaceRowsMax: [bounds.ROWS_MAX_MIN, bounds.ROWS_MAX_MAX, 1],
   closeTimeoutMs: [0, bounds.CLOSE_TIMEOUT_MAX_MS, 1],
 };
 
@@ -59,7 +61,14 @@ describe("the settings of convergence", () => {
     const initial = (name: Name) => CONVERGENCE_SETTINGS[name].initial;
     for (const name of ["whenFull", "flushMs", "readTimeoutMs", "commandsPerSecond", "globalMode"] as const)
       expect([name, initial(name)]).toEqual([name, options[name]]);
-    for (const name of ["publishMs", "importMs", "floor", "errorBudget"] as const)
+    for (const name of [
+      "publishMs",
+      "importMs",
+      "floor",
+      "errorBudget",
+      "namespaceRowsMax",
+      "workspaceRowsMax",
+    ] as const)
       expect([name, initial(name)]).toEqual([name, options[name]]);
     expect(initial("globalDurationMin")).toBe(options.globalDurationMinMs);
     expect(SETTINGS.cells.initial).toBe(options.cellsMax);
@@ -78,6 +87,8 @@ describe("the settings of convergence", () => {
       readTimeoutMs: true,
       commandsPerSecond: true,
       publishMs: true,
+      namespaceRowsMax: true,
+      workspaceRowsMax: true,
       importMs: true,
       globalDurationMin: true,
       floor: true,

@@ -11,6 +11,7 @@ import { freePort } from "./rig/free-port.ts";
 import { MariadbServer } from "./rig/mariadb-server.ts";
 import { PostgresServer } from "./rig/postgres-server.ts";
 import { RedisServer } from "./rig/redis-server.ts";
+import { SluiceServer } from "./rig/sluice-server.ts";
 
 interface Examined {
   readonly code: number;
@@ -22,7 +23,11 @@ interface Examined {
 }
 
 async function examine(environment: Record<string, string>): Promise<Examined> {
-  const { code, out, errors } = await runSluice(["doctor", "--json"], { SLUICE_REGION: "eu", ...environment });
+  const { code, out, errors } = await runSluice(["doctor", "--json"], {
+    SLUICE_REGION: "eu",
+    SLUICE_PORT: "0",
+    ...environment,
+  });
   const { ok, findings } = JSON.parse(out) as { ok: boolean; findings: Finding[] };
   return {
     code,
@@ -45,10 +50,43 @@ describe("sluice doctor", () => {
     const { code, ok, of } = await examine({ SLUICE_DATA: data });
     expect([code, ok]).toEqual([0, true]);
     expect(of("data folder")).toMatchObject([{ status: "ok", text: `${data} can be made` }]);
-    const { out } = await runSluice(["doctor", "--data", data, "--sql-url", `sqlite:${folder}/shared.db`], {});
+    const { out } = await runSluice(["doctor", "--data", data, "--sql-url", `sqlite:${folder}/shared.db`], {
+      SLUICE_PORT: "0",
+    });
     expect(out).toMatch(/^ok {4}database +\S+shared.db is not there yet: a server makes it$/m);
     expect(out).toMatch(/^warn {2}settings +sql\.url is given, and region is left at its default/m);
     expect(out).toMatch(/^\d+ ok, \d+ warnings?, \d+ failures?$/m);
+  });
+
+  test("a port that something else has is a failure, one that a server of Sluice has a warning", async () => {
+    const taken = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    const { port } = taken.address() as AddressInfo;
+    for (const [name, subject] of [
+      ["SLUICE_PORT", "port"],
+      ["SLUICE_OPS_PORT", "ops port"],
+    ] as const) {
+      const { code, of } = await examine({ SLUICE_DATA: `${folder}/data`, [name]: String(port) });
+      expect(code).toBe(1);
+      expect(of(subject)).toMatchObject([{ status: "fail", text: expect.stringContaining("EADDRINUSE") }]);
+    }
+    await new Promise((resolve) => taken.close(resolve));
+    const free = await examine({ SLUICE_DATA: `${folder}/data`, SLUICE_PORT: String(port) });
+    expect(free.of("port")).toMatchObject([{ status: "ok", text: `127.0.0.1:${port} is free` }]);
+
+    const server = await SluiceServer.start(folder);
+    const both = { SLUICE_PORT: new URL(server.url).port, SLUICE_OPS_PORT: new URL(server.opsUrl).port };
+    const beside = await examine({ SLUICE_DATA: `${folder}/data`, ...both });
+    await server.stop("SIGKILL");
+    expect(beside.code).toBe(0);
+    for (const subject of ["port", "ops port"]) {
+      expect(beside.of(subject)).toMatchObject([
+        { status: "warn", text: expect.stringMatching(/^a Sluice server listens/) },
+      ]);
+    }
+    expect(beside.of("data folder")).toMatchObject([
+      { status: "ok", text: expect.stringMatching(/a server runs on it$/) },
+    ]);
   });
 
   test("a certificate that is soon over is a warning, and one that is over a failure", () => {
@@ -71,7 +109,8 @@ describe("sluice doctor, with Redis", () => {
   let redis: RedisServer;
   beforeAll(async () => {
     redis = await RedisServer.start();
-    const rights = "on >secret resetkeys ~sluice:* resetchannels -@all +eval +evalsha +hmget +hset +pexpireat +ping";
+    const rights =
+      "on >secret resetkeys ~sluice:* resetchannels -@all +eval +evalsha +hmget +hset +hlen +pexpireat +ping";
     await redis.ask("ACL", "SETUSER", "sluice", ...rights.split(" "));
     await redis.ask("ACL", "SETUSER", "poor", ...rights.replace(" +hset", "").split(" "));
   });

@@ -1,6 +1,8 @@
 /** What the API answers beyond the clients' calls: overrides, shadows, headers, pages, and the defects that are not copied. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { OpenApi } from "../packages/server/src/http/openapi.ts";
 import { type ApiServer, startApi } from "./rig/api-server.ts";
+import { RawConnection } from "./rig/raw-http.ts";
 
 const HOUR_MS = 3_600_000;
 let server: ApiServer;
@@ -139,6 +141,8 @@ describe("a shadow", () => {
       limit: 2,
       remaining: 0,
       reset: expect.any(Number),
+      reason: "allowed",
+      degraded: false,
     });
     expect(await limit("shadow", "user", { limit: 2 })).toMatchObject({ success: true, remaining: 0, shadowed: true });
     await server.post("updateNamespace", { namespace: "shadow", shadow: false });
@@ -303,9 +307,112 @@ describe("the doors", () => {
     expect(await page.text()).not.toMatch(/https?:\/\//);
   });
 
+  test("a cursor that the server refuses breaks the document's pattern, and one that it gave does not", async () => {
+    const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as OpenApi;
+    const { content } = document.paths["/v2/ratelimit.listNamespaces"]!.post.requestBody;
+    const { schema } = content["application/json"] as { schema: { properties: { cursor: { pattern: string } } } };
+    const pattern = new RegExp(schema.properties.cursor.pattern, "u");
+    for (const name of ["page.a", "page.bb", "page.ccc"]) await server.post("createNamespace", { name });
+    for (let limit = 1; limit <= 5; limit++) {
+      const { body } = await server.post("listNamespaces", { limit });
+      expect(body.pagination.cursor).toMatch(pattern);
+    }
+    for (const cursor of ["0", "AB", "AAB", "A===", "éA", "AAAAA"]) {
+      expect((await server.post("listNamespaces", { cursor })).status).toBe(400);
+      expect(cursor).not.toMatch(pattern);
+    }
+  });
+
+  test("GET / says what this is, and where to read on", async () => {
+    const answer = await fetch(`${server.url}/`);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      name: "sluice",
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      docs: "/docs",
+      openapi: "/openapi.json",
+    });
+  });
+
+  test("HEAD of a page answers what GET does, without the body", async () => {
+    for (const path of ["/", "/health", "/openapi.json", "/docs"]) {
+      const [get, head] = [await fetch(server.url + path), await fetch(server.url + path, { method: "HEAD" })];
+      expect([path, head.status, head.headers.get("content-length")]).toEqual([
+        path,
+        200,
+        get.headers.get("content-length"),
+      ]);
+      expect(await head.text()).toBe("");
+      await get.text();
+    }
+    const post = await fetch(`${server.url}/health`, { method: "POST" });
+    expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test("a request with several Host headers is refused, whichever of them is right", async () => {
+    for (const hosts of ["host: localhost\r\nHost: localhost", "host: localhost\r\nHOST: evil.example"]) {
+      const connection = new RawConnection(server.port);
+      const answer = await connection.send(`GET /health HTTP/1.1\r\n${hosts}\r\n\r\n`);
+      connection.close();
+      expect([answer.status, JSON.parse(answer.body).error.detail]).toEqual([
+        400,
+        "The request has several Host headers.",
+      ]);
+    }
+  });
+
+  test("a 421 names the setting", async () => {
+    const connection = new RawConnection(server.port);
+    const answer = await connection.send("GET /health HTTP/1.1\r\nhost: elsewhere.example\r\n\r\n");
+    connection.close();
+    expect([answer.status, JSON.parse(answer.body).error.detail]).toEqual([
+      421,
+      "The Host header does not match this server (setting http.hosts).",
+    ]);
+  });
+
   test("problem+json only for who asks for it by name", async () => {
     const ask = (accept: string) => fetch(`${server.url}/v2/nothing`, { method: "POST", headers: { accept } });
     expect((await ask("application/problem+json")).headers.get("content-type")).toBe("application/problem+json");
     expect((await ask("*/*")).headers.get("content-type")).toBe("application/json");
+  });
+});
+
+describe("why", () => {
+  test("an answer has its reason, and says whether it is a guess", async () => {
+    const ask = (identifier: string, more: object = {}) => limit("why", identifier, { limit: 1, ...more });
+    expect(await ask("a")).toMatchObject({ success: true, reason: "allowed", degraded: false });
+    expect(await ask("a")).toMatchObject({ success: false, reason: "limit", degraded: false });
+    expect(await ask("b", { cost: 2 })).toMatchObject({ success: false, reason: "cost", degraded: false });
+    await server.post("updateNamespace", { namespace: "why", shadow: true });
+    expect(await ask("a")).toMatchObject({ success: true, shadowed: true, reason: "limit" });
+  });
+
+  test("each item of a batch has its own", async () => {
+    const item = { namespace: "why.batch", limit: 1, duration: HOUR_MS };
+    const batch = [
+      { ...item, identifier: "fits" },
+      { ...item, identifier: "never", cost: 2 },
+    ];
+    const { body } = await server.post("multiLimit", batch);
+    expect(body.data.passed).toBe(false);
+    expect(body.data.limits).toMatchObject([
+      { passed: true, reason: "batch", degraded: false },
+      { passed: false, reason: "cost", degraded: false },
+    ]);
+  });
+
+  test("an answer of a server whose table is full says so, and that it is degraded", async () => {
+    const full = await startApi({}, { cellsMax: 1 });
+    try {
+      const answers: { reason: string; degraded: boolean }[] = [];
+      for (let i = 0; i < 8; i++) {
+        const asked = { namespace: "api", identifier: `user_${i}`, limit: 1, duration: HOUR_MS };
+        answers.push((await full.post("limit", asked)).body.data);
+      }
+      for (const { reason, degraded } of answers) expect(degraded).toBe(reason === "full");
+    } finally {
+      await full.close();
+    }
   });
 });

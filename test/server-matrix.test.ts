@@ -35,7 +35,7 @@ beforeAll(async () => {
     deleted: deleted.name,
     foreignById: foreign.id,
     missing: "missing",
-    missingId: "rlns_missing",
+    missingId: `rlns_${"0".repeat(20)}`,
   });
   for (const { action } of ROUTES) {
     const wrong = action === "limit" ? "set_override" : "limit";

@@ -50,11 +50,13 @@ describe("all requests", () => {
         ...line,
         requestId: allowed,
         success: true,
+        reason: "allowed",
+        degraded: false,
         callerRequestId: "edge-1/7",
         traceId: "0af7651916cd43dd8448eb211c80319c",
         callerSpanId: "b7ad6b7169203331",
       },
-      { ...line, requestId: denied, success: false },
+      { ...line, requestId: denied, success: false, reason: "limit", degraded: false },
     ]);
   });
 
@@ -72,7 +74,7 @@ describe("all requests", () => {
 
   test("a batch says how many it asked about, and whether all of them fit", async () => {
     await server.post("multiLimit", [LIMIT, LIMIT]);
-    const line = { operation: "ratelimit.multiLimit", items: 2, success: false };
+    const line = { operation: "ratelimit.multiLimit", items: 2, success: false, reason: "limit", degraded: false };
     expect(server.requestLines.at(-1)).toMatchObject(line);
   });
 });

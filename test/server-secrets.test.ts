@@ -165,9 +165,11 @@ test("no planted secret is in any output, page, metric, answer, audit line or ch
   plain.on("error", () => {});
   plain.end(`${PLANTED.headerValue}\r\n\r\n`);
   await new Promise((resolve) => plain.once("close", resolve));
-  // A mistake of ours, which is logged with its stack.
-  await mariadb.ask("INSERT INTO sluice_admin_audit VALUES (1000000, 'default', 1, 'no JSON')");
-  expect(await call(server, "listChanges", {})).toBe(500);
+  // An entry that was spoilt by hand is shown as such, without its text.
+  await mariadb.ask(
+    `INSERT INTO sluice_admin_audit VALUES (1000000, 'default', 1, '{ "actor": "${PLANTED.headerValue}" }')`,
+  );
+  expect(await call(server, "listChanges", {})).toBe(200);
   await mariadb.ask("DELETE FROM sluice_admin_audit WHERE revision = 1000000");
   expect(await call(server, "listChanges", { limit: 100 })).toBe(200);
   await read(server, "all is well:");
@@ -220,7 +222,10 @@ test("no planted secret is in any output, page, metric, answer, audit line or ch
     ["doctor, wrong passwords", urls(PLANTED.wrongPassword, PLANTED.wrongPassword)],
   ] as const) {
     const tls = ["--tls-cert-file", certFile, "--tls-key-file", keyFile];
-    const { out, errors, code } = await runSluice(["doctor", "--data", join(folder, "data"), ...tls], variables);
+    const { out, errors, code } = await runSluice(
+      ["doctor", "--port", "0", "--data", join(folder, "data"), ...tls],
+      variables,
+    );
     expect([name, code === 0], out + errors).toEqual([name, name === "doctor"]);
     said.set(name, out + errors);
   }
@@ -233,7 +238,7 @@ test("no planted secret is in any output, page, metric, answer, audit line or ch
   // The search would find what is there.
   expect(said.get("audit")).toContain(IDENTIFIERS[1]);
   expect(said.get("standard error of server 0")).toMatch(/"problem":.*"event":"request"/);
-  expect(started[0]!.log("request.failed")).toHaveLength(1);
+  expect(started[0]!.log("request.failed")).toHaveLength(0);
   expect(started[0]!.log("traces.away")).toHaveLength(1);
   expect(said.size).toBeGreaterThan(45);
 

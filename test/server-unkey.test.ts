@@ -176,13 +176,14 @@ describe("@unkey/api", () => {
   });
 
   test("429, the workspace's own quota, has no type for JSON in the client: it comes with its status, and says when to come back", async () => {
-    const small = await startApi({ quota: { limit: 2, durationMs: 3_600_000 } });
+    // 10 units for the new namespace, and one for each of two requests.
+    const small = await startApi({ quota: { limit: 12, durationMs: 3_600_000 } });
     const client = new Unkey({ serverURL: small.url, rootKey: ROOT, retryConfig: { strategy: "none" } }).ratelimit;
     await client.limit(body);
     await client.limit(body);
     await expect(client.limit(body)).rejects.toMatchObject({ statusCode: 429 });
-    // Two requests of the quota, and one of the two that it let through.
-    expect(small.limiter.stats().decisions.allowed).toBe(3);
+    // Three charges to the quota, and one of the two requests that it let through.
+    expect(small.limiter.stats().decisions.allowed).toBe(4);
     const refused = await small.post("limit", body);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
     await small.close();

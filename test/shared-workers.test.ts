@@ -1,9 +1,11 @@
 /** Real workers that share the origin of their parent, by `fork` and by `node:cluster`, checked by the simulator's checker. */
+import type { HistoryLine } from "sluice/sim";
 import { afterEach, describe, expect, test } from "vitest";
 import { byLength, figure } from "./rig/length.ts";
 import { poll } from "./rig/poll.ts";
 import { kill } from "./rig/process-signals.ts";
 import { SharedParent } from "./rig/shared-parent.ts";
+import { STARVED_MAX_MS } from "./rig/starvation.ts";
 import { acceptedOf, admittedRatios, check, flushedMs, sumOf, type WorkerLoad, Workers } from "./rig/workers.ts";
 
 let parent: SharedParent;
@@ -36,7 +38,7 @@ const accepted = (name: string) => sumOf(acceptedOf(workers.history(name)));
 /** Waits until a worker has accepted so many more. */
 async function goesOn(name: string, more: number): Promise<void> {
   const before = accepted(name);
-  await poll(`${name} accepts ${more} more`, () => accepted(name) >= before + more);
+  await poll(`${name} accepts ${more} more`, () => accepted(name) >= before + more, STARVED_MAX_MS);
 }
 
 /** Long enough that nothing expires before it was looked at. */
@@ -63,7 +65,9 @@ describe("workers of one parent", () => {
     expect(checker.lowerBound.falseDenials).toBe(0);
     const ratios = admittedRatios(history, first, windows, limit);
     figure(`workers of one parent: admitted ÷ limit at most ${Math.max(...ratios).toFixed(3)} in ${windows} windows`);
-    for (const ratio of ratios) expect(ratio).toBeLessThanOrEqual(1.05);
+    // Messages that waited for a processor are late, and the checker has allowed for what was accepted in that time.
+    const calm = ratios.filter((_, i) => workers.isCalm(first + i, durationMs));
+    for (const ratio of calm) expect(ratio).toBeLessThanOrEqual(1.05);
     expect(Math.max(...ratios)).toBeGreaterThan(0.5);
     expect(parent.said).toBe("");
   }, 150_000);
@@ -109,7 +113,7 @@ describe("workers of one parent", () => {
       expect(sum - known).toBeGreaterThanOrEqual(of(least));
       expect(sum - known).toBeLessThanOrEqual(of(most));
     }
-  }, 60_000);
+  }, 300_000);
 
   test("fork: the parent is killed: its workers go on, degraded, and say at the end what is lost", async () => {
     const load = { ...HOUR, durationMs: 10_000 };
@@ -121,17 +125,14 @@ describe("workers of one parent", () => {
     await parent.kill();
     const killedMs = workers.nowMs();
     // Beyond what is still fresh: half a second of a window of ten.
-    await poll("decided without the parent", () =>
-      workers
-        .history(worker.name)
-        .some(({ atMs, event }) => atMs > killedMs && event.kind === "decision" && event.degraded),
-    );
+    const isAlone = ({ atMs, event }: HistoryLine) => atMs > killedMs && event.kind === "decision" && event.degraded;
+    await poll("decided without the parent", () => workers.history(worker.name).some(isAlone), STARVED_MAX_MS);
     await goesOn(worker.name, 300);
     process.kill(worker.pid, "SIGTERM");
     const last = () => workers.history(worker.name).at(-1)?.event;
-    await poll("it has ended", () => last()?.kind === "stopped");
+    await poll("it has ended", () => last()?.kind === "stopped", STARVED_MAX_MS);
     const event = last();
     expect(event?.kind === "stopped" && event.lost).toBeGreaterThanOrEqual(300);
     expect(check(workers.history(), load, 1).problem).toBeUndefined();
-  });
+  }, 300_000);
 });

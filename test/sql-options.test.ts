@@ -16,6 +16,7 @@ describe("failures by kind", () => {
     [{ errno: 1290 }, "readonly"],
     [{ errno: 1142 }, "permission"],
     [{ errno: 4025 }, "refused"],
+    [{ errno: 1153 }, "packet"],
     [{ errno: 1114 }, "full"],
     [{ code: "PROTOCOL_CONNECTION_LOST" }, "connection"],
     [{ errno: -111, code: "ECONNREFUSED" }, "connection"],

@@ -5,7 +5,7 @@ import { endurance } from "./endurance.ts";
 import { mixedVersions } from "./mixed-versions.ts";
 import { mutation } from "./mutation.ts";
 import type { Part } from "./part.ts";
-import { attack, chaos, malformed, models } from "./suites.ts";
+import { attack, chaos, malformed, models, serverAttack } from "./suites.ts";
 
 export const PARTS: readonly Part[] = [
   campaign,
@@ -13,6 +13,7 @@ export const PARTS: readonly Part[] = [
   models,
   chaos,
   attack,
+  serverAttack,
   malformed,
   mixedVersions,
   endurance,

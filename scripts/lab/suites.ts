@@ -80,6 +80,14 @@ export const attack: Part = suitePart({
   flags: ["rounds"],
 });
 
+export const serverAttack: Part = suitePart({
+  name: "server-attack",
+  summary: "every known attack on a server at once for ten minutes; an honest tenant's answers stay right and fast",
+  suites: ["test/server-attack.test.ts"],
+  isOfBuild: true,
+  flags: [],
+});
+
 export const malformed: Part = suitePart({
   name: "malformed",
   summary: "--requests requests that are wrong in every way; none is counted, and memory stays flat",

@@ -221,8 +221,8 @@ export const TESTED_CANARIES: readonly TestedCanary[] = [
     patches: [
       {
         file: "global/publish.ts",
-        find: "    if (entries.length === 0) this.#ledger.markPublished(slot);\n",
-        replace: "    if (entries.length === 0 && !this.#hasUnpublished(slot)) this.#ledger.markPublished(slot);\n",
+        find: "    else if (sent.length === 0) this.#ledger.markPublished(slot);\n",
+        replace: "    else if (sent.length === 0 && !this.#hasUnpublished(slot)) this.#ledger.markPublished(slot);\n",
       },
     ],
     suite: "packages/sluice/src/global/publish.test.ts",
@@ -234,8 +234,8 @@ export const TESTED_CANARIES: readonly TestedCanary[] = [
     patches: [
       {
         file: "origin/refresh.ts",
-        find: "const outcome = settled.catch(() => {",
-        replace: "void settled.then(() => {});\n      const outcome = settled.catch(() => {",
+        find: "const outcome: Promise<ReadOutcome> = settled.catch(() => {",
+        replace: "void settled.then(() => {});\n      const outcome: Promise<ReadOutcome> = settled.catch(() => {",
       },
     ],
     suite: "test/unhandled.test.ts",

@@ -18,9 +18,9 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/replay.ts",
-        find: "const raise = { key: name.text, sequence: at, writer: name.writer, total, expiresAtMs };",
+        find: "const raise = { key: text, sequence: at, writer: name.writer, total, expiresAtMs };",
         replace:
-          "const raise = { key: name.text, sequence: at, writer: name.writer, total: total - table.replayed(slot, at), expiresAtMs };",
+          "const raise = { key: text, sequence: at, writer: name.writer, total: total - table.replayed(slot, at), expiresAtMs };",
       },
       {
         file: "origin/replay.ts",
@@ -334,9 +334,9 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/replay.ts",
-        find: "const raise = { key: name.text, sequence: at, writer: name.writer, total, expiresAtMs };",
+        find: "const raise = { key: text, sequence: at, writer: name.writer, total, expiresAtMs };",
         replace:
-          "const raise = { key: name.text, sequence: at, writer: name.writer, total, expiresAtMs: Number.MAX_SAFE_INTEGER };",
+          "const raise = { key: text, sequence: at, writer: name.writer, total, expiresAtMs: Number.MAX_SAFE_INTEGER };",
       },
     ],
     noticedBy: ["bounds"],

@@ -25,6 +25,8 @@ export const ROOT = "a-root-key-for-tests";
 export interface ApiServer {
   readonly url: string;
   readonly port: number;
+  /** The folder of its embedded store. */
+  readonly dataDir: string;
   readonly store: AdminStore;
   readonly directory: MemoryDirectory;
   readonly limiter: Limiter;
@@ -36,6 +38,8 @@ export interface ApiServer {
   post(operation: string, body: unknown, token?: string): Promise<ApiAnswer>;
   /** A key with these permissions; answers its token. */
   createKey(permissions: readonly string[], more?: KeyOptions): Promise<string>;
+  /** Connections that the server holds. */
+  connections(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -62,6 +66,8 @@ const SETTINGS: ApiSettings = {
   connectionsMax: 1000,
   requestTimeoutMs: 30_000,
   quota: null,
+  overrideCaps: { namespace: { overrides: 20_000, stars: 20_000 }, workspace: { overrides: 100_000, stars: 100_000 } },
+  adminAgeMaxMs: null,
   tls: null,
 };
 
@@ -104,6 +110,7 @@ export async function startApi(
   return {
     url,
     port,
+    dataDir,
     store,
     directory,
     limiter,
@@ -134,6 +141,7 @@ export async function startApi(
       await directory.refresh();
       return token;
     },
+    connections: () => new Promise((resolve) => app.getConnections((_error, count) => resolve(count ?? 0))),
     close: async () => {
       await drain.run(1000);
       await limiter.close();

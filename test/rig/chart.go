@@ -45,6 +45,27 @@ func toYaml(value interface{}) string {
 	return strings.Join(lines, "\n")
 }
 
+// Whole numbers as integers, as helm reads them: a float prints large ones with an exponent, and as a json.Number 0 would be true.
+func integers(value interface{}) interface{} {
+	switch at := value.(type) {
+	case json.Number:
+		whole, err := at.Int64()
+		if err != nil {
+			log.Fatal(err)
+		}
+		return whole
+	case map[string]interface{}:
+		for key, below := range at {
+			at[key] = integers(below)
+		}
+	case []interface{}:
+		for index, below := range at {
+			at[index] = integers(below)
+		}
+	}
+	return value
+}
+
 func main() {
 	var data map[string]interface{}
 	decoder := json.NewDecoder(os.Stdin)
@@ -52,6 +73,7 @@ func main() {
 	if err := decoder.Decode(&data); err != nil {
 		log.Fatal(err)
 	}
+	integers(data)
 	chart := template.New("chart").Option("missingkey=error")
 	chart.Funcs(template.FuncMap{
 		"toYaml":     toYaml,

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { end, start } from "./child-processes.ts";
 import { poll } from "./poll.ts";
 import { freeze, thaw } from "./process-signals.ts";
+import { STARVED_MAX_MS } from "./starvation.ts";
 
 const PROGRAM = fileURLToPath(new URL("shared-parent.mjs", import.meta.url));
 
@@ -29,12 +30,12 @@ export class SharedParent {
   /** Starts a worker with these options; its process id, once it asks. */
   async begin(options: { readonly name: string }): Promise<number> {
     this.#child.stdin?.write(`${JSON.stringify(options)}\n`);
-    return poll(`${options.name} asks`, () => this.#pids.get(options.name));
+    return poll(`${options.name} asks`, () => this.#pids.get(options.name), STARVED_MAX_MS);
   }
 
   /** How a worker ended: its exit code, or the signal. */
   ended(name: string): Promise<string> {
-    return poll(`${name} ended`, () => this.#ends.get(name));
+    return poll(`${name} ended`, () => this.#ends.get(name), STARVED_MAX_MS);
   }
 
   /** SIGKILL: it says no goodbye to anybody. */

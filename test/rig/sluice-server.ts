@@ -1,5 +1,6 @@
 /** The built `sluice` as a process of its own, in an environment that holds nothing but what a test gives it. */
 import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SeriesTable } from "../../packages/server/src/top/series.ts";
@@ -76,7 +77,7 @@ export interface ServerOptions {
 export class SluiceServer extends SluiceProcess {
   url = "";
   opsUrl = "";
-  /** What the greeting shows, or what was preset. */
+  /** What stands in the file that the greeting names, or what was preset. */
   key = "";
 
   /** Listens on any free port, with its data in that folder; resolves when it has greeted. */
@@ -106,7 +107,10 @@ export class SluiceServer extends SluiceProcess {
   async greeted(): Promise<void> {
     await this.listening();
     await this.#heard(() => this.said().out.includes("curl ") || undefined);
-    this.key ||= /shown this once: (\S+)/.exec(this.said().out)?.[1] ?? "";
+    const path = /^Root key, written to (.+) \(readable/m.exec(this.said().out)?.[1];
+    // An older release has printed it.
+    this.key ||=
+      (path && readFileSync(path, "utf8").trim()) ?? /shown this once: (\S+)/.exec(this.said().out)?.[1] ?? "";
   }
 
   /** Rejects at once if it ends instead. */

@@ -9,7 +9,9 @@
  * @property {string} region
  * @property {WorkerGlobal | null} global
  * @property {string} history where its lines go
- * @property {object | null} redis options of redisOrigin; null: the origin is the parent's
+ * @property {{ url: string } | null} redis options of redisOrigin; null: the origin is the parent's
+ * @property {number} storePid the process of that Redis; of a parent, 0
+ * @property {number} calmMs what a call to the origin may take, as the checker knows it
  * @property {number} wallOffsetMs wall time of this world, less the machine's monotonic time
  * @property {{ identifiers: number, perSecond: number, limit: number, durationMs: number }} load
  * @property {number} flushMs
@@ -23,10 +25,11 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { Limiter, sharedOrigin } from "sluice";
 import { redisOrigin } from "sluice/redis";
+import { watched } from "./starvation.mjs";
 
 /** @type {WorkerOptions} */
 const options = JSON.parse(process.argv[2] ?? "{}");
-const { name, region, global, wallOffsetMs, load, flushMs, closeTimeoutMs } = options;
+const { name, region, global, wallOffsetMs, load, flushMs, closeTimeoutMs, calmMs } = options;
 const { identifiers, perSecond, limit, durationMs } = load;
 
 const ORPHAN_MS = 20_000;
@@ -36,6 +39,8 @@ const worldMs = () => wallOffsetMs + Number(process.hrtime.bigint()) / 1e6;
 
 const file = openSync(options.history, "a");
 let latestMs = 0;
+/** @type {Set<() => void>} */
+const pending = new Set();
 /**
  * A decision happened when its clock was read, not when its line is written: a busy machine may stop the process in between, and the
  * checker compares the two. It stays behind the lines before it.
@@ -43,6 +48,8 @@ let latestMs = 0;
  * @param {object} event
  */
 function tell(event) {
+  // The call that it could not wait for may outlive this process.
+  if ("degraded" in event && event.degraded === true) for (const look of pending) look();
   const nowMs = worldMs();
   const { kind, wallMs = nowMs } = /** @type {{ kind?: string, wallMs?: number }} */ (event);
   latestMs = Math.max(latestMs, kind === "decision" ? Math.min(nowMs, wallMs) : nowMs);
@@ -54,15 +61,41 @@ const origin = options.redis === null ? sharedOrigin(process) : redisOrigin(opti
 // Whoever was to stop it may be gone as well.
 process.once("disconnect", () => setTimeout(() => process.exit(3), ORPHAN_MS).unref());
 let messages = 0;
+const storePid = options.redis === null ? process.ppid : options.storePid;
+
+/**
+ * A call that was slow because this process or the origin had no processor is a fault of the machine, which the history must show.
+ *
+ * @template T
+ * @param {() => Promise<T>} call
+ */
+function starvable(call) {
+  return watched(
+    call,
+    storePid,
+    calmMs,
+    (tookMs) => {
+      const nowMs = worldMs();
+      const lines = [true, false].map((isOn) => {
+        const event = { kind: "fault", fault: "origin-stalled", target: region, isOn };
+        return `${JSON.stringify({ atMs: isOn ? nowMs - tookMs : nowMs, process: "world", event })}\n`;
+      });
+      // At once: a kill in between would leave a fault that never ends.
+      writeSync(file, lines.join(""));
+    },
+    pending,
+  );
+}
+
 /** @type {import("sluice").Origin} */
 const counted = {
   raise(raises) {
     messages++;
-    return origin.raise(raises);
+    return starvable(() => origin.raise(raises));
   },
   read(reads) {
     messages++;
-    return origin.read(reads);
+    return starvable(() => origin.read(reads));
   },
   close: () => origin.close(),
 };
@@ -83,7 +116,8 @@ const limiter = new Limiter({
   ...(global === null ? {} : await layerOf(global)),
   flushMs,
   closeTimeoutMs,
-  clock: { wallMs: () => Math.floor(worldMs()), monoMs: () => performance.now() },
+  // Both clocks are world time, so that a flush's beginning can be compared with decisions to the moment.
+  clock: { wallMs: () => Math.floor(worldMs()), monoMs: worldMs },
   trace: tell,
 });
 

@@ -25,6 +25,12 @@ export interface WorkerGlobal {
   readonly roundMs: number;
 }
 
+/** Where a worker's origin is. */
+export interface WorkerRedis {
+  readonly url: string;
+  readonly pid: number;
+}
+
 const ALONE: WorkerPlace = { region: "r0", global: null };
 
 const PROGRAM = fileURLToPath(new URL("worker.mjs", import.meta.url));
@@ -85,7 +91,7 @@ export class Workers {
     return this.#wallOffsetMs + Number(process.hrtime.bigint()) / 1e6;
   }
 
-  start(redis: object, load: WorkerLoad, closeTimeoutMs?: number, place?: WorkerPlace): Worker {
+  start(redis: WorkerRedis, load: WorkerLoad, closeTimeoutMs?: number, place?: WorkerPlace): Worker {
     const options = this.prepare(redis, load, closeTimeoutMs, place);
     const child = start(process.execPath, [PROGRAM, JSON.stringify(options)], { stdio: ["ignore", "pipe", "pipe"] });
     const worker = new Worker(options.name, child);
@@ -93,12 +99,20 @@ export class Workers {
     return worker;
   }
 
-  /** The options of one more worker, for whoever starts it. `redis` is null for one whose parent has the origin. */
-  prepare(redis: object | null, load: WorkerLoad, closeTimeoutMs = 5_000, place: WorkerPlace = ALONE) {
+  /** The options of one more worker, for whoever starts it. `server` is null for one whose parent has the origin. */
+  prepare(server: WorkerRedis | null, load: WorkerLoad, closeTimeoutMs = 5_000, place: WorkerPlace = ALONE) {
     const name = `${place.region}/p${this.#names.length}`;
     this.#names.push(name);
     const [wallOffsetMs, history] = [this.#wallOffsetMs, this.#file(name)];
-    return { ...place, name, redis, load, flushMs: FLUSH_MS, closeTimeoutMs, wallOffsetMs, history };
+    const redis = server === null ? null : { url: server.url };
+    const origin = { redis, storePid: server?.pid ?? 0, calmMs: 2 * DELAY_MS };
+    return { ...place, ...origin, name, load, flushMs: FLUSH_MS, closeTimeoutMs, wallOffsetMs, history };
+  }
+
+  /** Whether no call to an origin was slow for want of a processor in a window or in the one before it. */
+  isCalm(sequence: number, durationMs: number): boolean {
+    const stalls = this.history().filter(({ event }) => event.kind === "fault" && event.fault === "origin-stalled");
+    return !stalls.some(({ atMs }) => atMs >= (sequence - 1) * durationMs && atMs < (sequence + 1) * durationMs);
   }
 
   /** Notes that whoever holds the origin is frozen or gone, or is back: the checker must know what was wrong. */
@@ -150,11 +164,14 @@ export function admittedRatios(lines: readonly HistoryLine[], first: number, win
   return Array.from({ length: windows }, (_, i) => (admitted.get(first + i) ?? 0) / limit);
 }
 
-/** When the last call that was answered began: what was accepted before is with the origin. World time. */
+/**
+ * When the last flush that was answered began: what was accepted before is with the origin. World time, which is a worker's monotonic
+ * clock: `atMs` of the line would not do, since a busy machine may stop the process between the answer and its line.
+ */
 export function flushedMs(lines: readonly HistoryLine[]): number {
   let lastMs = lines[0]?.atMs ?? 0;
-  for (const { atMs, event } of lines) {
-    if (event.kind === "raise" && event.isAnswered) lastMs = Math.max(lastMs, atMs - (event.monoMs - event.beganMs));
+  for (const { event } of lines) {
+    if (event.kind === "raise" && event.isAnswered) lastMs = Math.max(lastMs, event.beganMs);
   }
   return lastMs;
 }
