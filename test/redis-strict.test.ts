@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Limiter, type Origin } from "sluice";
 import { redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { poll } from "./rig/poll.ts";
 import { RedisServer } from "./rig/redis-server.ts";
 import { STARVED_MAX_MS, watched } from "./rig/starvation.ts";
 
@@ -24,9 +25,11 @@ const HEAL_MS = 1_300;
 /** What a call takes in calm: ten times the delay that the test adds, and room for Redis. */
 const CALM_MS = 50;
 
-/** An origin some milliseconds away, how often it was read, and when calls were slow for want of a processor alone. */
-function farOrigin(): { readonly origin: Origin; reads: number; readonly starved: (readonly [number, number])[] } {
+/** A connected origin some milliseconds away, how often it was read, and when calls were slow for want of a processor alone. */
+async function farOrigin() {
   const redisNear = redisOrigin({ url: redis.url, keyPrefix: `${randomUUID()}:` });
+  // A read without a connection fails at once, and the key is not read again for 300 ms.
+  await poll("connected", () => redisNear.health?.().isConnected);
   const counted = {
     reads: 0,
     starved: [] as (readonly [number, number])[],
@@ -51,7 +54,7 @@ describe("strict mode on Redis", () => {
   test.each(["single requests", "batches"])(
     "a flood of denials degrades no allow: %s",
     async (kind) => {
-      const counted = farOrigin();
+      const counted = await farOrigin();
       const limiter = new Limiter({ origin: counted.origin });
       // An hour, so that no window ends within the test.
       const request = (cost: number) =>
