@@ -1,12 +1,16 @@
 /**
- * The import arrows: core <- engine <- { origin, global } <- limiter <- { middleware, server } <- main.
+ * The import arrows: core <- engine <- { origin, global } <- limiter <- { middleware, entries } <- { sim, server }.
  *
- * Each layer below lists what it may import inside the library; everything else is refused, so a new folder has to be
- * named here first. Tests may reach anywhere, but take part in no cycle. Type imports count like all others.
+ * Each layer below lists what it may import inside its package; everything else is refused, so a new folder has to be
+ * named here first. Tests may reach anywhere, but take part in no cycle. Type imports count like all others. Cycles between
+ * folders are found by scripts/folder-cycles.mjs: a rule with the scope "folder" misses those of a folder and one inside it.
  */
 const src = "^packages/sluice/src/";
+const sim = "^packages/sim/src/";
 /** Tests, and the conformance suites that they run. */
 const tests = "([.]test(-d)?|-conformance)[.]ts$";
+/** Everything in this repository that is not installed from npm. */
+const repository = "^(packages|test|bench|scripts|examples)/";
 
 /** Folder of the library -> the folders it may import, itself included. */
 const arrows = {
@@ -16,21 +20,37 @@ const arrows = {
   global: ["core", "engine", "global"],
   limiter: ["core", "engine", "origin", "global", "limiter"],
   middleware: ["core", "engine", "origin", "global", "limiter", "middleware"],
-  sim: ["core", "engine", "origin", "global", "limiter", "middleware", "sim"],
 };
 
-/** Prefix of an adapter's file name -> the modules which only such a file may import. */
+/** The same for the simulator. */
+const simArrows = {
+  model: ["model"],
+  checker: ["model", "checker"],
+  world: ["model", "checker", "world"],
+  campaign: ["model", "checker", "world", "campaign"],
+};
+
+/** The public entries, one file per subpath of the package. */
+const entries = `${src}(index|redis|mysql|postgres|sqlite)[.]ts$`;
+/** Where the library's drivers are: each below its port, with what several of them share. */
+const driverFolders = `${src}(origin/redis|global/sql)/`;
+
+/** Driver -> its folder in the library, and the modules which only that folder may import. */
 const drivers = {
-  redis: "^@redis/|^redis$|node_modules/(@redis|redis)/",
-  ioredis: "^ioredis$|node_modules/ioredis/",
-  mysql: "^mysql2?(/|$)|node_modules/mysql2?/",
-  postgres: "^(pg|postgres)(/|$)|node_modules/(pg|postgres|@types/pg)/",
-  sqlite:
-    "^(node:)?sqlite$|^(better-sqlite3|libsql|@libsql/.*)$|node_modules/(better-sqlite3|libsql|@libsql|@types/better-sqlite3)/",
+  redis: { folder: "origin/redis", modules: "^@redis/|^redis$|node_modules/(@redis|redis)/" },
+  ioredis: { folder: "origin/redis", modules: "^ioredis$|node_modules/ioredis/" },
+  mysql: { folder: "global/sql/mysql", modules: "^mysql2?(/|$)|node_modules/mysql2?/" },
+  postgres: {
+    folder: "global/sql/postgres",
+    modules: "^(pg|postgres)(/|$)|node_modules/(pg|postgres|@types/pg)/",
+  },
+  sqlite: {
+    folder: "global/sql/sqlite",
+    modules:
+      "^(node:)?sqlite$|^(better-sqlite3|libsql|@libsql/.*)$|node_modules/(better-sqlite3|libsql|@libsql|@types/better-sqlite3)/",
+  },
 };
 
-/** What adapters share is theirs (sql-*.ts), and only they load it. */
-const adapters = `/(${[...Object.keys(drivers), "sql"].join("|")})-[^/]+[.]ts$`;
 const external = ["npm", "npm-dev", "npm-peer", "npm-optional", "npm-bundled", "npm-no-pkg", "npm-unknown", "core"];
 
 export default {
@@ -54,28 +74,65 @@ export default {
       comment: `${layer} may import ${allowed.join(", ")} and nothing else of the library.`,
       severity: "error",
       from: { path: `${src}${layer}/`, pathNot: tests },
-      to: { path: "^(packages|test|bench|scripts|examples)/", pathNot: `${src}(${allowed.join("|")})/` },
+      to: { path: repository, pathNot: `${src}(${allowed.join("|")})/` },
+    })),
+    ...Object.entries(simArrows).map(([layer, allowed]) => ({
+      name: `sim-${layer}-imports-downwards`,
+      comment: `${layer} may import ${allowed.join(", ")} of the simulator, and the library by its entry.`,
+      severity: "error",
+      from: { path: `${sim}${layer}/`, pathNot: [tests, `${sim}model/internals[.]ts$`] },
+      to: { path: repository, pathNot: [`${sim}(${allowed.join("|")})/`, `${src}index[.]ts$`] },
     })),
     {
+      name: "sim-reaches-inside-the-library-in-one-file",
+      comment: "model/internals.ts lists what the simulator takes from inside the library, and takes nothing else.",
+      severity: "error",
+      from: { path: `${sim}model/internals[.]ts$` },
+      to: { path: repository, pathNot: `${src}(core|engine|origin|global)/` },
+    },
+    {
+      name: "sim-entry-imports-the-simulator",
+      comment: "The entry of the simulator gathers what others use of it.",
+      severity: "error",
+      from: { path: `${sim}index[.]ts$` },
+      to: { path: repository, pathNot: `${sim}(${Object.keys(simArrows).join("|")})/` },
+    },
+    {
       name: "known-folders-only",
-      comment: "A source file outside the folders named in the arrows, and not the entry.",
+      comment: "A source file outside the folders named in the arrows, and not an entry.",
       severity: "error",
       from: {},
-      to: { path: src, pathNot: [`${src}(${Object.keys(arrows).join("|")})/`, `${src}index[.]ts$`] },
+      to: {
+        path: [src, sim],
+        pathNot: [
+          `${src}(${Object.keys(arrows).join("|")})/`,
+          entries,
+          `${sim}(${Object.keys(simArrows).join("|")})/`,
+          `${sim}index[.]ts$`,
+        ],
+      },
     },
     {
-      name: "entry-imports-the-library",
-      comment: "The entry gathers what is public: not the simulator, not an adapter, nothing outside the library.",
+      name: "entries-import-the-library",
+      comment: "An entry gathers what is public: not another entry, nothing outside the library.",
       severity: "error",
-      from: { path: `${src}index[.]ts$` },
-      to: { path: "^(packages|test|bench|scripts|examples)/", pathNot: `${src}(core|engine|origin|global|limiter)/` },
+      from: { path: entries },
+      to: { path: repository, pathNot: `${src}(core|engine|origin|global|limiter)/` },
     },
     {
-      name: "entry-loads-no-adapter",
+      name: "drivers-are-loaded-by-their-entry",
       comment: "A driver is loaded only by the subpath that needs it.",
       severity: "error",
-      from: { path: [`${src}index[.]ts$`, `${src}(limiter|middleware)/`], pathNot: [tests, adapters] },
-      to: { path: adapters },
+      from: { path: src, pathNot: [tests, driverFolders, `${src}(redis|mysql|postgres|sqlite)[.]ts$`] },
+      to: { path: driverFolders },
+    },
+    {
+      name: "drivers-do-not-know-each-other",
+      comment:
+        "An entry loads its own driver, and a driver loads no other. What drivers share is in the folder above them.",
+      severity: "error",
+      from: { path: `${src}(?:origin/|global/sql/)?(redis|mysql|postgres|sqlite)(?:/|[.]ts$)`, pathNot: tests },
+      to: { path: `${src}(origin|global/sql)/[^/]+/`, pathNot: "/$1/" },
     },
     {
       name: "server-uses-the-library-by-its-entries",
@@ -83,29 +140,32 @@ export default {
       severity: "error",
       from: { path: "^packages/server/" },
       to: {
-        path: "^(packages/sluice|test|bench|scripts|examples)/",
-        pathNot: `${src}((sim/)?index|limiter/(redis|mysql|postgres|sqlite)-store)[.]ts$`,
+        path: "^(packages/(sluice|sim)|test|bench|scripts|examples)/",
+        pathNot: [entries, `${sim}index[.]ts$`],
       },
     },
     {
       name: "source-imports-no-test",
       comment: "What is published does not lean on a test.",
       severity: "error",
-      from: { path: src, pathNot: tests },
+      from: { path: [src, sim], pathNot: tests },
       to: { path: tests },
     },
     {
       name: "library-imports-nothing-external",
-      comment: "No npm package and no Node builtin, except in an adapter (<driver>-*.ts) and the middleware.",
+      comment: "No npm package and no Node builtin, except in the folders of drivers and the middleware.",
       severity: "error",
-      from: { path: src, pathNot: [tests, adapters, `${src}middleware/`] },
+      from: { path: [src, sim], pathNot: [tests, driverFolders, `${src}middleware/`] },
       to: { dependencyTypes: external },
     },
-    ...Object.entries(drivers).map(([driver, modules]) => ({
-      name: `${driver}-stays-in-its-adapter`,
-      comment: `Only ${driver}-*.ts imports this driver.`,
+    ...Object.entries(drivers).map(([driver, { folder, modules }]) => ({
+      name: `${driver}-stays-in-its-folder`,
+      comment: `In the library only ${folder} imports this driver, in the server only ${driver}-*.ts.`,
       severity: "error",
-      from: { path: "^packages/[^/]+/src/", pathNot: [tests, `/${driver}-[^/]+[.]ts$`] },
+      from: {
+        path: "^packages/[^/]+/src/",
+        pathNot: [tests, `${src}${folder}/`, `^packages/server/src/.*/${driver}-[^/]+[.]ts$`],
+      },
       to: { path: modules },
     })),
   ],

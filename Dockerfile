@@ -12,6 +12,7 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 COPY bench/package.json bench/
 COPY packages/sluice/package.json packages/sluice/
+COPY packages/sim/package.json packages/sim/
 COPY packages/server/package.json packages/server/
 COPY packages/server/bin packages/server/bin
 RUN npm ci --ignore-scripts

@@ -13,8 +13,7 @@ export default defineConfig({
     // Suites run on the source; tsconfig.json has the same lines under "paths".
     alias: [
       { find: /^sluice$/, replacement: source("index.ts") },
-      { find: /^sluice\/(mysql|postgres|redis|sqlite)$/, replacement: source("limiter/$1-store.ts") },
-      { find: /^sluice\/sim$/, replacement: source("sim/index.ts") },
+      { find: /^sluice\/(mysql|postgres|redis|sqlite)$/, replacement: source("$1.ts") },
     ],
   },
   test: {

@@ -8,7 +8,7 @@ const folders = ["packages", "test", "bench"].filter((folder) => existsSync(join
 const isGreen = await runTogether([
   { name: "promises", command: "eslint --max-warnings 0 ." },
   { name: "types", command: "tsc -p tsconfig.json" },
-  { name: "types, published", command: "tsc -p packages/sluice && tsc -p packages/server" },
+  { name: "types, published", command: "tsc -p packages/sluice && tsc -p packages/sim && tsc -p packages/server" },
   { name: "import arrows", command: `depcruise --config .dependency-cruiser.mjs ${folders.join(" ")}` },
   { name: "dead code", command: "knip --no-config-hints" },
   { name: "format and lint", command: "biome ci --colors=off --error-on-warnings ." },

@@ -14,11 +14,12 @@ import { root, runInOrder } from "./steps.mjs";
 
 const release = join(root, "release");
 /**
- * Bytes of the packed file: what 0.1.0 has, and about half as much again. Growth beyond that should be meant.
+ * Bytes of the packed file: 123 kB and 203 kB when the simulator moved from the library into the server's bundle, and about a quarter
+ * more. Growth beyond that should be intended.
  *
  * @type {Record<string, number>}
  */
-const PACKED_MAX = { sluice: 180_000, "@sluice/server": 120_000 };
+const PACKED_MAX = { sluice: 155_000, "@sluice/server": 255_000 };
 const KIB = 1_024;
 
 /**

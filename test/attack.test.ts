@@ -7,7 +7,7 @@
  */
 import { type Decision, type Duration, Limiter } from "sluice";
 import { describe, expect, test } from "vitest";
-import * as invariants from "../packages/sluice/src/sim/invariants.ts";
+import * as invariants from "../packages/sim/src/model/invariants.ts";
 import { byLength, figure } from "./rig/length.ts";
 import { SeededRandom } from "./seeded-random.ts";
 

@@ -4,11 +4,11 @@
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { DELAY_WORST, ROUND_WORST } from "../packages/sim/src/checker/horizons.ts";
 import { ERROR_BUDGET_DEFAULT } from "../packages/sluice/src/core/bounds.ts";
 import { publishFloor } from "../packages/sluice/src/global/floor.ts";
-import { DELAY_WORST, ROUND_WORST } from "../packages/sluice/src/sim/checker/horizons.ts";
 
-const HORIZONS = "sluice/src/sim/checker/horizons.ts";
+const HORIZONS = "sim/src/checker/horizons.ts";
 const PLAN_HORIZON = "server/src/plan/horizon.ts";
 const BOUNDS = "sluice/src/core/bounds.ts";
 const GLOBAL_LAYER = "sluice/src/global/global-layer.ts";
@@ -31,13 +31,13 @@ const COPIES: readonly Copy[] = [
   },
   { file: HORIZONS, name: "FULL_EVERY", of: "sluice/src/global/import.ts", original: "FULL_EVERY" },
   {
-    file: "sluice/src/sim/checker/process-clock.ts",
+    file: "sim/src/checker/process-clock.ts",
     name: "CLOCK_HOLD_MAX_MS",
     of: BOUNDS,
     original: "CLOCK_HOLD_MAX_MS",
   },
   {
-    file: "sluice/src/sim/checker/honesty.ts",
+    file: "sim/src/checker/honesty.ts",
     name: "PENDING_MAX",
     of: "sluice/src/global/denial-channel.ts",
     original: "PENDING_MAX",
@@ -49,7 +49,7 @@ const COPIES: readonly Copy[] = [
   {
     file: "server/src/plan/world-of-plan.ts",
     name: "DRIVER_TIMEOUT_MS",
-    of: "sluice/src/origin/redis-options.ts",
+    of: "sluice/src/origin/redis/options.ts",
     original: "TIMEOUT_DEFAULT_MS",
   },
 ];
@@ -91,7 +91,7 @@ describe("the horizons", () => {
   });
 
   test("let a message take as long as the network of a world may", () => {
-    const [, least] = textOf("sluice/src/sim/network.ts").match(
+    const [, least] = textOf("sim/src/world/network.ts").match(
       /link\.delayMs \* \(([\d.]+) \+ this\.#random\.fraction\(\)\)/,
     )!;
     expect(DELAY_WORST).toBe(Number(least) + 1);

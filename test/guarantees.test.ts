@@ -10,7 +10,7 @@ const constants = [...page.matchAll(/`([A-Z][A-Z_]+)`\s*\|\s*([\d_./ ]+?)\s*\|\s
 
 /** Where a check stands that the page names. */
 const FOLDERS: Readonly<Record<string, string>> = {
-  checker: "packages/sluice/src/sim/checker",
+  checker: "packages/sim/src/checker",
   engine: "packages/sluice/src/engine",
   origin: "packages/sluice/src/origin",
   global: "packages/sluice/src/global",

@@ -71,6 +71,11 @@ describe("packed", () => {
     expect([library!.private, server!.private]).toEqual([undefined, undefined]);
     expect(library!.dependencies).toBeUndefined();
   });
+
+  test("the simulator is private, and no package asks for it when it is installed", () => {
+    expect(manifestOf("sim").private).toBe(true);
+    expect(PACKAGES.map((name) => manifestOf(name).dependencies?.["@sluice/sim"])).toEqual([undefined, undefined]);
+  });
 });
 
 describe("sluice, installed into an empty folder", () => {
@@ -79,7 +84,6 @@ describe("sluice, installed into an empty folder", () => {
     const script = `
       import { readdirSync } from "node:fs";
       import { Limiter } from "sluice";
-      import "sluice/sim";
       const limiter = new Limiter();
       const request = { namespace: "api", identifier: "user_42", limit: 1, duration: "30d" };
       const answers = [(await limiter.limit(request)).success, (await limiter.limit(request)).success];
@@ -102,7 +106,7 @@ describe("sluice, installed into an empty folder", () => {
 });
 
 describe("@sluice/server, installed into an empty folder", () => {
-  test("has its command, says its version, serves, counts and stops", async () => {
+  test("has its command, says its version, rehearses a plan, serves, counts and stops", async () => {
     const files = [tarball("sluice"), tarball("server")];
     const project = await installed(files, "--prefer-offline", "--ignore-scripts");
     const { stdout: help } = await run("npx", ["sluice", "--help"], { cwd: project });
@@ -110,6 +114,11 @@ describe("@sluice/server, installed into an empty folder", () => {
     const command = join(project, "node_modules", "@sluice", "server", "bin", "sluice.mjs");
     const { stdout: version } = await run(process.execPath, [command, "--version"], { cwd: project });
     expect(version.trim()).toBe(manifestOf("server").version);
+
+    // The simulator is part of what was built.
+    const plan = ["simulate", "--regions", "1", "--processes", "1", "--limit", "10", "--windows", "1", "--json"];
+    const { stdout: report } = await run(process.execPath, [command, ...plan], { cwd: project });
+    expect(JSON.parse(report)).toMatchObject({ admittedOverLimit: 1, falseDenials: 0, problem: null });
 
     const server = await SluiceServer.start(project, { command });
     // So long that no window ends in between.

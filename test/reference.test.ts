@@ -6,9 +6,9 @@
  */
 import { type Duration, type Inspection, Limiter } from "sluice";
 import { describe, expect, test } from "vitest";
+import * as invariants from "../packages/sim/src/model/invariants.ts";
+import { type ModelRequest, ReferenceModel } from "../packages/sim/src/model/reference-model.ts";
 import { CLOCK_HOLD_MAX_MS } from "../packages/sluice/src/core/bounds.ts";
-import * as invariants from "../packages/sluice/src/sim/invariants.ts";
-import { type ModelRequest, ReferenceModel } from "../packages/sluice/src/sim/reference-model.ts";
 import { byLength, figure } from "./rig/length.ts";
 import { SeededRandom } from "./seeded-random.ts";
 

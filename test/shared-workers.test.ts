@@ -1,5 +1,5 @@
 /** Real workers that share the origin of their parent, by `fork` and by `node:cluster`, checked by the simulator's checker. */
-import type { HistoryLine } from "sluice/sim";
+import type { HistoryLine } from "@sluice/sim";
 import { afterEach, describe, expect, test } from "vitest";
 import { byLength, figure } from "./rig/length.ts";
 import { poll } from "./rig/poll.ts";

@@ -1,7 +1,7 @@
 /** Worlds that failed once (test/sim-corpus.json). Every campaign repeats them first. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { CorpusWorld } from "sluice/sim";
+import type { CorpusWorld } from "@sluice/sim";
 
 const path = fileURLToPath(new URL("sim-corpus.json", import.meta.url));
 

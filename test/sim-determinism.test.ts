@@ -1,6 +1,6 @@
 /** Invariant 20, and that the checker can say no: a world that lies is found out. */
 import { createHash } from "node:crypto";
-import { Checker, drawOptions, type HistoryLine, runWorld } from "sluice/sim";
+import { Checker, drawOptions, type HistoryLine, runWorld } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
 
 async function traceOf(seed: number): Promise<{ hash: string; lines: number }> {

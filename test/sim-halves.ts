@@ -9,7 +9,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as sim from "sluice/sim";
+import * as sim from "@sluice/sim";
 import { expect } from "vitest";
 import { byLength } from "./rig/length.ts";
 import { readCorpus, rememberFailure } from "./sim-corpus.ts";

@@ -1,5 +1,5 @@
 /** Invariant 15 in whole worlds: a tenant's answers do not change when all others fall silent. */
-import { runIsolation } from "sluice/sim";
+import { runIsolation } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
 import { byLength, figure } from "./rig/length.ts";
 

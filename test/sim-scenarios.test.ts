@@ -1,5 +1,5 @@
 /** What the regions together admit, in named worlds: the figures of the guarantees, measured. */
-import { freshnessMs, type HistoryLine, runScenario, runWorld, SCENARIOS } from "sluice/sim";
+import { freshnessMs, type HistoryLine, runScenario, runWorld, SCENARIOS } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
 import { byLength, figure, LENGTH } from "./rig/length.ts";
 

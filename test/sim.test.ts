@@ -4,7 +4,7 @@
  *
  * With CI=true both halves together are ≥ 2,000 fresh seeds, ≥ 200 cluster-hours and ≥ 1 million faults; without, a tenth.
  */
-import { describeFailure, reduce, runWorld, type WorldOptions } from "sluice/sim";
+import { describeFailure, reduce, runWorld, type WorldOptions } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
 import { campaignHalf, HALF_TIMEOUT_MS } from "./sim-halves.ts";
 

@@ -1,6 +1,6 @@
 /** docs/sometimes.md as the lab's campaign writes it: what must come up in a campaign, and how often it did. */
 import { readFileSync } from "node:fs";
-import * as sim from "sluice/sim";
+import * as sim from "@sluice/sim";
 
 /**
  * A campaign of so many worlds may miss a situation with a chance of e^-20 if it is expected in 20 of them: once in half a billion
@@ -30,7 +30,7 @@ export function sometimesPage(
     "A checker that finds nothing in worlds where nothing happens has shown nothing. So every campaign counts these situations. The",
     "lab fails if one of them did not occur. The tests run fewer worlds, and fail only if a situation is missing that is expected in at",
     `least ${WORLDS_EXPECTED_MIN} worlds ([test/sim-halves.ts](../test/sim-halves.ts)). They are counted from the history alone`,
-    "([marks.ts](../packages/sluice/src/sim/checker/marks.ts)).",
+    "([marks.ts](../packages/sim/src/checker/marks.ts)).",
     "",
     "Written by `npm run lab -- campaign`:",
     `${sim.whole(totals.worlds)} worlds from seed ${firstSeed}, ${hours} simulated cluster-hours, ${sim.whole(sim.faultsOf(totals))} faults,`,

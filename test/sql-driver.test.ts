@@ -90,7 +90,7 @@ const KINDS: readonly Kind[] = [
     make: (tablePrefix, _as, more) => opened(sqliteCounters({ path, tablePrefix, ...more })),
     migrate: (tablePrefix) => migrateSqlite({ path, tablePrefix }),
     ask: async (sql) => {
-      const { SqliteLink } = await import("../packages/sluice/src/global/sqlite-link.ts");
+      const { SqliteLink } = await import("../packages/sluice/src/global/sql/sqlite/link.ts");
       const link = new SqliteLink({ path });
       const answer = await link.run("write", { text: sql, values: [] });
       await link.close();

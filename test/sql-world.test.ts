@@ -2,7 +2,7 @@
  * A world of real processes: three regions of two, each region with its own Redis, all with one database behind proxies that can
  * fail. One history, checked by the simulator's checker. They run the built package.
  */
-import type { FaultKind, HistoryLine } from "sluice/sim";
+import type { FaultKind, HistoryLine } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
 import { byLength, figure, LENGTH } from "./rig/length.ts";
 import { MariadbServer } from "./rig/mariadb-server.ts";

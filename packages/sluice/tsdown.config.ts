@@ -5,11 +5,10 @@ import { luaText } from "../../scripts/lua-text.ts";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
-    mysql: "src/limiter/mysql-store.ts",
-    postgres: "src/limiter/postgres-store.ts",
-    redis: "src/limiter/redis-store.ts",
-    sim: "src/sim/index.ts",
-    sqlite: "src/limiter/sqlite-store.ts",
+    mysql: "src/mysql.ts",
+    postgres: "src/postgres.ts",
+    redis: "src/redis.ts",
+    sqlite: "src/sqlite.ts",
   },
   format: "esm",
   platform: "node",

@@ -4,7 +4,7 @@
  *   node --import tsx scripts/lab/campaign-chunk.ts '{"first":123,"count":50}'
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import * as sim from "../../packages/sluice/src/sim/index.ts";
+import * as sim from "@sluice/sim";
 
 export interface CampaignOrder {
   /** Null: the corpus. */

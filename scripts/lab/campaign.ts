@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import * as sim from "../../packages/sluice/src/sim/index.ts";
+import * as sim from "@sluice/sim";
 import { rememberFailure } from "../../test/sim-corpus.ts";
 import { sometimesPage } from "../../test/sometimes-page.ts";
 import type { CampaignChunk } from "./campaign-chunk.ts";

@@ -56,7 +56,7 @@ function readLines() {
  * @param {readonly Line[]} lines
  */
 function unmeasured(lines) {
-  const isSkipped = /[.]test[.]ts$|-conformance[.]ts$|^(redis|ioredis|mysql|postgres|sql|sqlite|shared)-/;
+  const isSkipped = /[.]test[.]ts$|-conformance[.]ts$|^shared-/;
   return FOLDERS.flatMap((folder) =>
     readdirSync(join(root, "packages/sluice/src", folder))
       .filter((name) => name.endsWith(".ts") && !isSkipped.test(name))

@@ -62,7 +62,7 @@ class Runner {
   async init() {
     if (existsSync(COSTS)) return;
     const folder = process.env["SLUICE_MUTANTS"] ?? "engine";
-    const source = join(process.cwd(), "packages/sluice/src");
+    const packages = join(process.cwd(), "packages");
     const suites = suitesOf(folder)
       .flatMap((pattern) => matching(pattern))
       .filter((path) =>
@@ -71,12 +71,12 @@ class Runner {
     const bundle = await rolldown({
       input: Object.fromEntries(suites.map((path) => [suiteOf(path), path])),
       platform: "node",
-      external: (id) => !/^[./]|^(vitest|sluice)(\/|$)/.test(id),
+      external: (id) => !/^[./]|^(vitest|sluice|@sluice\/sim)(\/|$)/.test(id),
       resolve: {
         alias: {
           vitest: join(process.cwd(), "scripts/mutation/suite.mjs"),
-          "sluice/sim": join(source, "sim/index.ts"),
-          sluice: join(source, "index.ts"),
+          "@sluice/sim": join(packages, "sim/src/index.ts"),
+          sluice: join(packages, "sluice/src/index.ts"),
         },
       },
       moduleTypes: { ".lua": "text" },

@@ -5,10 +5,10 @@
 const SPECS = {
   core: [],
   engine: ["packages/sluice/src/limiter/limiter.test.ts", "test/spec-003*.test.ts", "test/reference.test.ts"],
-  origin: ["test/spec-003*.test.ts"],
+  origin: ["packages/sluice/src/origin/redis/command-bytes.test.ts", "test/spec-003*.test.ts"],
   global: ["test/spec-000.test.ts", "test/spec-001.test.ts", "test/spec-003-close.test.ts", "test/spec-004.test.ts"],
 };
-const WORLDS = "packages/sluice/src/sim/small-worlds.test.ts";
+const WORLDS = "packages/sim/src/world/small-worlds.test.ts";
 
 /**
  * Suites that take seconds over some files, and say little of others.

@@ -2,7 +2,7 @@
  * The mistakes that an audit of the specification found, put back: each must be noticed now. The checker missed them because it
  * exempted what they do, or because no world did what they need.
  */
-import { type Feature, featured, type WorldOptions } from "sluice/sim";
+import { type Feature, featured, type WorldOptions } from "@sluice/sim";
 import type { Canary, TestedCanary } from "./canary.ts";
 
 /** Worlds that are made for one feature, without faults. */
@@ -134,7 +134,7 @@ export const AUDIT_CANARIES: readonly Canary[] = [
     breaks: "the store deletes what has expired by the clock of the process that asks, which may run ahead",
     patches: [
       {
-        file: "sim/sim-counters.ts",
+        file: "sim/world/sim-counters.ts",
         find: "const expiredMs = Math.min(nowMs, this.#queue.nowMs);",
         replace: "const expiredMs = nowMs;",
       },

@@ -4,10 +4,10 @@
  * It is a patch of the source's text, made while the simulator is bundled: production code has no hook for it. A text
  * that is not found exactly once is an error, so a canary cannot quietly stop singing when the source moves on.
  */
-import type { WorldOptions } from "sluice/sim";
+import type { WorldOptions } from "@sluice/sim";
 
 export interface Patch {
-  /** Within packages/sluice/src. */
+  /** Within packages/sluice/src, or with `sim/` first, within packages/sim/src. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;

@@ -1,5 +1,5 @@
 /** Mistakes in the engine: arithmetic, memory, batches, time, keys. */
-import type { WorldOptions } from "sluice/sim";
+import type { WorldOptions } from "@sluice/sim";
 import type { Canary } from "./canary.ts";
 
 /** Keys that differ in nothing but where their parts end. */

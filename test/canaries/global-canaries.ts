@@ -1,5 +1,5 @@
 /** Mistakes in the global layer: publish, import, floor, denial channel. */
-import type { FaultKind, WorldOptions } from "sluice/sim";
+import type { FaultKind, WorldOptions } from "@sluice/sim";
 import type { Canary } from "./canary.ts";
 
 /** Regions that tell each other, in which only these things go wrong. */

@@ -2,7 +2,7 @@
  * The hunt, as the child process runs it: fresh seeds, one after the other, until an invariant that may notice the canary
  * does. Its one argument is an Order; its answer, a Find, is the last line it prints.
  */
-import { drawOptions, runWorld } from "sluice/sim";
+import { drawOptions, runWorld } from "@sluice/sim";
 import { canaryNamed } from "./aviary.ts";
 import { invariantOf } from "./canary.ts";
 

@@ -1,5 +1,5 @@
 /** Mistakes in the regional layer: replay, refresh, freshness, strictness, healing, closing. */
-import type { FaultKind, WorldOptions } from "sluice/sim";
+import type { FaultKind, WorldOptions } from "@sluice/sim";
 import type { Canary } from "./canary.ts";
 
 /** A region of several processes, in which only these things go wrong. */
@@ -29,7 +29,7 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
           "raise.sequence as Sequence, this.#table.replayed(slot, raise.sequence as Sequence) + raise.total, answer, beganMs);",
       },
       {
-        file: "sim/sim-origin.ts",
+        file: "sim/world/sim-origin.ts",
         find: "    if (total > before) {\n      cell.components.set(writer, total);\n      cell.sum += total - before;\n      this.#tell(cell, writer, total);",
         replace:
           "    if (total > 0) {\n      cell.components.set(writer, before + total);\n      cell.sum += total;\n      this.#tell(cell, writer, before + total);",
@@ -43,7 +43,7 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     breaks: "a process that is started again counts under the id of its last life",
     patches: [
       {
-        file: "sim/world.ts",
+        file: "sim/world/world.ts",
         find: "    const random = this.#random.fork();\n    const life",
         replace: "    const random = new SeededRandom(this.#seed + 64 * region + index);\n    const life",
       },

@@ -6,11 +6,17 @@ import { rolldown } from "rolldown";
 import type { Patch } from "./canary.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const source = join(here, "../../packages/sluice/src");
+const packages = join(here, "../../packages");
 
-/** The text of a file of the library with its patches made. Throws if one does not fit exactly once. */
+function pathOf(file: string): string {
+  return file.startsWith("sim/")
+    ? join(packages, "sim/src", file.slice("sim/".length))
+    : join(packages, "sluice/src", file);
+}
+
+/** The text of a file of the library or the simulator with its patches made. Throws if one does not fit exactly once. */
 function patchedText(file: string, patches: readonly Patch[]): string {
-  let text = readFileSync(join(source, file), "utf8");
+  let text = readFileSync(pathOf(file), "utf8");
   for (const { find, replace } of patches) {
     const times = text.split(find).length - 1;
     if (times !== 1) throw new Error(`${file}: found ${times} times instead of once:\n${find}`);
@@ -25,7 +31,7 @@ export function patchedTexts(patches: readonly Patch[]): ReadonlyMap<string, str
   return new Map(
     [...files].map((file) => {
       const own = patches.filter((patch) => patch.file === file);
-      return [join(source, file), patchedText(file, own)];
+      return [pathOf(file), patchedText(file, own)];
     }),
   );
 }
@@ -37,7 +43,7 @@ export async function bundlePatched(patches: readonly Patch[], into: string): Pr
   const bundle = await rolldown({
     input: join(here, "hunt.ts"),
     platform: "node",
-    resolve: { alias: { "sluice/sim": join(source, "sim/index.ts") } },
+    resolve: { alias: { "@sluice/sim": pathOf("sim/index.ts"), sluice: pathOf("index.ts") } },
     plugins: [
       {
         name: "patches",

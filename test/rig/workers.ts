@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { Checker, type HistoryLine, type WorldOptions } from "sluice/sim";
+import { Checker, type HistoryLine, type WorldOptions } from "@sluice/sim";
 import { end, removeFolder, start, temporaryFolder } from "./child-processes.ts";
 
 export interface WorkerLoad {

@@ -39,6 +39,9 @@ export function checkOut(commit: string): Checkout {
   try {
     link(ROOT, folder);
     symlinkSync("../packages/sluice", join(folder, "node_modules", "sluice"));
+    // Versions before the simulator had its own package do not follow this link.
+    mkdirSync(join(folder, "node_modules", "@sluice"));
+    symlinkSync("../../packages/sim", join(folder, "node_modules", "@sluice", "sim"));
     for (const name of PACKAGES) link(join(ROOT, "packages", name), join(folder, "packages", name));
     execFileSync("npm", ["run", "build"], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
   } catch (error) {

@@ -1,15 +1,16 @@
-/** `sluice/mysql`: the global counters on MySQL or MariaDB. */
-import type { Counters } from "../global/counters.ts";
-import { MYSQL } from "../global/mysql-dialect.ts";
-import { MYSQL_SCHEME, type MysqlPool, mysqlPool } from "../global/mysql-pool.ts";
-import type { MigrationReport } from "../global/sql-migration.ts";
-import type { SqlOptions } from "../global/sql-options.ts";
-import { migrateSql, type SqlServer, sqlCounters } from "./sql-store.ts";
+/** `sluice/mysql`: the global counters on MySQL or MariaDB, on the real clock, timers and randomness. */
+import type { Counters } from "./global/counters.ts";
+import type { MigrationReport } from "./global/sql/migration.ts";
+import { MYSQL } from "./global/sql/mysql/dialect.ts";
+import { MYSQL_SCHEME, type MysqlPool, mysqlPool } from "./global/sql/mysql/pool.ts";
+import type { SqlOptions } from "./global/sql/options.ts";
+import { migrateSql, type SqlServer, sqlCounters } from "./global/sql/server.ts";
+import { SYSTEM } from "./limiter/system.ts";
 
-export type { MysqlConnection, MysqlPool } from "../global/mysql-pool.ts";
-export type { SqlFailureKind } from "../global/sql-failure.ts";
-export type { MigrationReport } from "../global/sql-migration.ts";
-export type { SqlPlace, SqlTls } from "../global/sql-options.ts";
+export type { SqlFailureKind } from "./global/sql/failure.ts";
+export type { MigrationReport } from "./global/sql/migration.ts";
+export type { MysqlConnection, MysqlPool } from "./global/sql/mysql/pool.ts";
+export type { SqlPlace, SqlTls } from "./global/sql/options.ts";
 
 export type MysqlOptions = SqlOptions<MysqlPool>;
 
@@ -22,10 +23,10 @@ const SERVER: SqlServer<MysqlPool> = { dialect: MYSQL, scheme: MYSQL_SCHEME, poo
  * @throws SluiceError if the options are not legal.
  */
 export function mysqlCounters(options: MysqlOptions): Counters {
-  return sqlCounters(SERVER, options);
+  return sqlCounters(SERVER, options, SYSTEM);
 }
 
 /** Makes the tables, or brings them up to date. Rejects with what was wrong; it can be called again. */
 export function migrateMysql(options: MysqlOptions): Promise<MigrationReport> {
-  return migrateSql(SERVER, options);
+  return migrateSql(SERVER, options, SYSTEM);
 }

@@ -1,15 +1,16 @@
-/** `sluice/postgres`: the global counters on PostgreSQL. */
-import type { Counters } from "../global/counters.ts";
-import { POSTGRES } from "../global/postgres-dialect.ts";
-import { POSTGRES_SCHEME, type PostgresPool, postgresPool } from "../global/postgres-pool.ts";
-import type { MigrationReport } from "../global/sql-migration.ts";
-import type { SqlOptions } from "../global/sql-options.ts";
-import { migrateSql, type SqlServer, sqlCounters } from "./sql-store.ts";
+/** `sluice/postgres`: the global counters on PostgreSQL, on the real clock, timers and randomness. */
+import type { Counters } from "./global/counters.ts";
+import type { MigrationReport } from "./global/sql/migration.ts";
+import type { SqlOptions } from "./global/sql/options.ts";
+import { POSTGRES } from "./global/sql/postgres/dialect.ts";
+import { POSTGRES_SCHEME, type PostgresPool, postgresPool } from "./global/sql/postgres/pool.ts";
+import { migrateSql, type SqlServer, sqlCounters } from "./global/sql/server.ts";
+import { SYSTEM } from "./limiter/system.ts";
 
-export type { PostgresClient, PostgresPool } from "../global/postgres-pool.ts";
-export type { SqlFailureKind } from "../global/sql-failure.ts";
-export type { MigrationReport } from "../global/sql-migration.ts";
-export type { SqlPlace, SqlTls } from "../global/sql-options.ts";
+export type { SqlFailureKind } from "./global/sql/failure.ts";
+export type { MigrationReport } from "./global/sql/migration.ts";
+export type { SqlPlace, SqlTls } from "./global/sql/options.ts";
+export type { PostgresClient, PostgresPool } from "./global/sql/postgres/pool.ts";
 
 export type PostgresOptions = SqlOptions<PostgresPool>;
 
@@ -22,10 +23,10 @@ const SERVER: SqlServer<PostgresPool> = { dialect: POSTGRES, scheme: POSTGRES_SC
  * @throws SluiceError if the options are not legal.
  */
 export function postgresCounters(options: PostgresOptions): Counters {
-  return sqlCounters(SERVER, options);
+  return sqlCounters(SERVER, options, SYSTEM);
 }
 
 /** Makes the tables, or brings them up to date. Rejects with what was wrong; it can be called again. */
 export function migratePostgres(options: PostgresOptions): Promise<MigrationReport> {
-  return migrateSql(SERVER, options);
+  return migrateSql(SERVER, options, SYSTEM);
 }

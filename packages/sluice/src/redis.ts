@@ -1,19 +1,20 @@
 /** `sluice/redis`: the origin on Redis, on the real clock, timers and randomness. */
-import type { Origin } from "../origin/origin.ts";
-import { REDIS_OPTIONS, type RedisOptions, readRedisOptions } from "../origin/redis-options.ts";
-import { RedisOrigin } from "../origin/redis-origin.ts";
-import { checkKnown } from "./known.ts";
-import { SYSTEM } from "./system.ts";
 
-export type { IoredisClient } from "../origin/ioredis-client.ts";
-export type { RedisFailureKind } from "../origin/redis-failure.ts";
+import { checkKnown } from "./core/known.ts";
+import { SYSTEM } from "./limiter/system.ts";
+import type { Origin } from "./origin/origin.ts";
+import { REDIS_OPTIONS, type RedisOptions, readRedisOptions } from "./origin/redis/options.ts";
+import { RedisOrigin } from "./origin/redis/redis-origin.ts";
+
+export type { RedisFailureKind } from "./origin/redis/failure.ts";
+export type { IoredisClient } from "./origin/redis/ioredis-client.ts";
 export type {
   RedisAddress,
   RedisClient,
   RedisOptions,
   RedisSentinels,
   RedisTls,
-} from "../origin/redis-options.ts";
+} from "./origin/redis/options.ts";
 
 /**
  * The counter store of a region, on Redis or Valkey. It connects by itself and keeps trying: a Redis that is away does not stop

@@ -1,23 +1,24 @@
 /** `sluice/sqlite`: the global counters in a SQLite file, for several processes of one machine. */
-import type { Counters } from "../global/counters.ts";
-import { SqlCounters } from "../global/sql-counters.ts";
-import { type MigrationReport, migrate } from "../global/sql-migration.ts";
-import { tablesOf } from "../global/sql-schema.ts";
-import { SQLITE } from "../global/sqlite-dialect.ts";
-import { SqliteLink } from "../global/sqlite-link.ts";
+
+import { checkKnown } from "./core/known.ts";
+import type { Counters } from "./global/counters.ts";
+import { type MigrationReport, migrate } from "./global/sql/migration.ts";
+import { tablesOf } from "./global/sql/schema.ts";
+import { SqlCounters } from "./global/sql/sql-counters.ts";
+import { SQLITE } from "./global/sql/sqlite/dialect.ts";
+import { SqliteLink } from "./global/sql/sqlite/link.ts";
 import {
   readSqliteOptions,
   SQLITE_OPTIONS,
   type SqliteOptions,
   type SqliteSettings,
-} from "../global/sqlite-options.ts";
-import { checkKnown } from "./known.ts";
-import { SYSTEM } from "./system.ts";
+} from "./global/sql/sqlite/options.ts";
+import { SYSTEM } from "./limiter/system.ts";
 
-export type { SqlFailureKind } from "../global/sql-failure.ts";
-export type { MigrationReport } from "../global/sql-migration.ts";
-export type { SqliteDatabase } from "../global/sqlite-link.ts";
-export type { SqliteOptions } from "../global/sqlite-options.ts";
+export type { SqlFailureKind } from "./global/sql/failure.ts";
+export type { MigrationReport } from "./global/sql/migration.ts";
+export type { SqliteDatabase } from "./global/sql/sqlite/link.ts";
+export type { SqliteOptions } from "./global/sql/sqlite/options.ts";
 
 /**
  * A counter store in a SQLite file: through node:sqlite, or where Node has none, the package libsql.

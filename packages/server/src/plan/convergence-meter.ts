@@ -4,7 +4,7 @@
  *
  * Views need not reach the truth: below its floor a region keeps its count to itself. What is missing in the end is said.
  */
-import type { HistoryLine } from "sluice/sim";
+import type { HistoryLine } from "@sluice/sim";
 
 type Decision = Extract<HistoryLine["event"], { kind: "decision" }>;
 type Phase = Extract<HistoryLine["event"], { kind: "phase" }>["phase"];

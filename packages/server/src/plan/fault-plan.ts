@@ -1,5 +1,5 @@
 /** What `--faults` takes: groups, single kinds and scripts, in any mixture, with commas between. */
-import { FAULT_KINDS, type FaultKind } from "sluice/sim";
+import { FAULT_KINDS, type FaultKind } from "@sluice/sim";
 import { nearest } from "./nearest.ts";
 import type { FaultPlan, Script } from "./plan.ts";
 

@@ -7,7 +7,7 @@ import {
   isOriginFar,
   publishFloor,
   ROUND_WORST,
-} from "sluice/sim";
+} from "@sluice/sim";
 import { hasDenialChannel, isConverging, type Plan } from "./plan.ts";
 import { worldOf } from "./world-of-plan.ts";
 

@@ -3,7 +3,7 @@
  *
  * One key is asked; its limit, and everything its fate depends on, is here.
  */
-import type { FaultKind, WorldOptions } from "sluice/sim";
+import type { FaultKind, WorldOptions } from "@sluice/sim";
 
 export type Shape = "even" | "one" | "burst" | "steady" | "herd";
 export type Mode = "counters" | "denials" | "both";

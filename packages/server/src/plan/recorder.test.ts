@@ -1,5 +1,5 @@
 /** What the recorder makes of a history, line by line. */
-import type { HistoryLine } from "sluice/sim";
+import type { HistoryLine } from "@sluice/sim";
 import { expect, test } from "vitest";
 import { lateness } from "./convergence-meter.ts";
 import { readPlan } from "./read-plan.ts";

@@ -4,7 +4,7 @@
  * It counts for itself what the checker leaves out: the true total of every window, and against it each denial (also those of
  * the denial channel, which the checker lets pass by design) and each degraded allow (which E says nothing of).
  */
-import type { HistoryLine } from "sluice/sim";
+import type { HistoryLine } from "@sluice/sim";
 import { ConvergenceMeter } from "./convergence-meter.ts";
 import { hasDenialChannel, type Plan } from "./plan.ts";
 import { Timeline } from "./timeline.ts";

@@ -1,5 +1,5 @@
 /** Runs the world of a plan, and gathers what came of it. */
-import { freshnessMs, horizonsOf, runWorld, type WorldReport } from "sluice/sim";
+import { freshnessMs, horizonsOf, runWorld, type WorldReport } from "@sluice/sim";
 import { lateness } from "./convergence-meter.ts";
 import { horizonOf } from "./horizon.ts";
 import type { Measured } from "./measured.ts";

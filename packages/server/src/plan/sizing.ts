@@ -2,7 +2,7 @@
  * The sizing rules: what a plan breaks, with its figures, and what would mend it. They follow from the terms of E in
  * docs/guarantees.md; docs/planner.md lists them, and a test holds the two together.
  */
-import { DELAY_WORST } from "sluice/sim";
+import { DELAY_WORST } from "@sluice/sim";
 import { span, whole } from "../figures.ts";
 import { type Horizon, horizonOf } from "./horizon.ts";
 import type { Measured } from "./measured.ts";

@@ -1,5 +1,5 @@
 /** A plan as a world of the simulator. */
-import type { Traffic, WorldOptions } from "sluice/sim";
+import type { Traffic, WorldOptions } from "@sluice/sim";
 import type { Plan, Shape } from "./plan.ts";
 
 const SHAPES: Readonly<Record<Shape, Traffic["shape"]>> = {

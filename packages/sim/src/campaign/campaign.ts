@@ -1,9 +1,9 @@
 /** A campaign: many worlds, one after the other, and what they came to in all. */
-import { MARK_NAMES, type MarkCounts, noMarks } from "./checker/marks.ts";
-import { FAULT_KINDS } from "./fault-kinds.ts";
-import { type FaultCounts, noFaults } from "./faults.ts";
-import type { WorldOptions } from "./options.ts";
-import { runWorld, type WorldReport } from "./world.ts";
+import { MARK_NAMES, type MarkCounts, noMarks } from "../checker/marks.ts";
+import { FAULT_KINDS } from "../model/fault-kinds.ts";
+import type { WorldOptions } from "../model/options.ts";
+import { type FaultCounts, noFaults } from "../world/faults.ts";
+import { runWorld, type WorldReport } from "../world/world.ts";
 
 /** A world that is run again in every campaign, because it failed once. */
 export interface CorpusWorld {

@@ -6,11 +6,11 @@
  * nothing fails (a breaker is shared), the others stay far from their limits, and no window is so short that its busy keys are renewed
  * ahead of the flush (a cell near its limit, or one that would grow stale, goes ahead, and the next flush of all then comes later).
  */
-import type { DecisionEvent } from "../core/trace.ts";
-import { drawOptions } from "./draw-options.ts";
-import type { HistoryLine } from "./history.ts";
-import type { WorldKey, WorldOptions } from "./options.ts";
-import { runWorld } from "./world.ts";
+import type { DecisionEvent } from "sluice";
+import type { HistoryLine } from "../model/history.ts";
+import type { WorldKey, WorldOptions } from "../model/options.ts";
+import { drawOptions } from "../world/draw-options.ts";
+import { runWorld } from "../world/world.ts";
 
 export interface IsolationOutcome {
   /** The first difference, or a problem of either world; undefined if there is none. */

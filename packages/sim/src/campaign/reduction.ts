@@ -4,9 +4,9 @@
  * Bounded: one pass over a list of features, each a run. A world with other options is another world, so what remains is a
  * smaller example, not a proof that every feature left is needed.
  */
-import { FAULT_GROUPS, FAULT_KINDS, type FaultKind } from "./fault-kinds.ts";
-import type { WorldOptions } from "./options.ts";
-import { runWorld, type WorldReport } from "./world.ts";
+import { FAULT_GROUPS, FAULT_KINDS, type FaultKind } from "../model/fault-kinds.ts";
+import type { WorldOptions } from "../model/options.ts";
+import { runWorld, type WorldReport } from "../world/world.ts";
 
 type Change = (options: WorldOptions) => Partial<WorldOptions>;
 

@@ -3,8 +3,8 @@
  *
  * The figure is what was admitted in a window, divided by the limit: 1 is a perfect global counter.
  */
-import type { WorldOptions } from "./options.ts";
-import { runWorld, type WorldReport } from "./world.ts";
+import type { WorldOptions } from "../model/options.ts";
+import { runWorld, type WorldReport } from "../world/world.ts";
 
 export interface Scenario {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SeededRandom } from "../seeded-random.ts";
+import { SeededRandom } from "../model/seeded-random.ts";
 import { Accepted } from "./accepted.ts";
 
 const MOMENTS = 40;

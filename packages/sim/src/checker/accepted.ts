@@ -9,7 +9,7 @@
  *
  * Invariant: times do not fall: a history is told in order of time. Asserted with every cost.
  */
-import { assert } from "../../core/assert.ts";
+import { assert } from "../model/internals.ts";
 
 export class Accepted {
   readonly #atMs: number[] = [];

@@ -3,7 +3,7 @@
  *
  * The first problem is kept; a world that has one is stopped. It never throws: it is called from inside a limiter's trace.
  */
-import type { HistoryLine } from "../history.ts";
+import type { HistoryLine } from "../model/history.ts";
 import { Excess } from "./excess.ts";
 import { Freshness } from "./freshness.ts";
 import { Honesty } from "./honesty.ts";

@@ -4,7 +4,7 @@
  * Faults less than a healing time apart are one disturbance. What it knows is when each began and ended, and whether
  * something may have been forgotten in it.
  */
-import { type FaultKind, LOSES_DATA } from "../fault-kinds.ts";
+import { type FaultKind, LOSES_DATA } from "../model/fault-kinds.ts";
 
 interface Stretch {
   readonly beganMs: number;

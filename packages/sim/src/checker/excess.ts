@@ -5,10 +5,10 @@
  * regions accepted within the global one, what those may keep below their floors, what was lost with a killed process or
  * a store that forgot, and, while something is wrong and until it has healed, what was accepted since that began.
  */
-import type { DecisionEvent } from "../../core/trace.ts";
-import { freshnessMs } from "../../origin/freshness.ts";
-import type { HistoryLine } from "../history.ts";
-import { isTight, type WorldOptions } from "../options.ts";
+import type { DecisionEvent } from "sluice";
+import type { HistoryLine } from "../model/history.ts";
+import { freshnessMs } from "../model/internals.ts";
+import { isTight, type WorldOptions } from "../model/options.ts";
 import type { Accepted } from "./accepted.ts";
 import { Disturbances } from "./disturbance.ts";
 import { type Horizons, horizonsOf, isOriginFar } from "./horizons.ts";

@@ -1,9 +1,9 @@
 /** An origin so far away that reads come too late is a legal world: what it makes degraded is honest, and stays so. */
 import { describe, expect, test } from "vitest";
-import type { HistoryLine } from "../history.ts";
-import type { WorldOptions } from "../options.ts";
-import { SCENARIOS } from "../scenarios.ts";
-import { runWorld } from "../world.ts";
+import { SCENARIOS } from "../campaign/scenarios.ts";
+import type { HistoryLine } from "../model/history.ts";
+import type { WorldOptions } from "../model/options.ts";
+import { runWorld } from "../world/world.ts";
 import { Freshness } from "./freshness.ts";
 import { Settlement } from "./settlement.ts";
 import { Truth } from "./truth.ts";

@@ -1,7 +1,7 @@
 /** The marks of worlds with features (features.ts): whether what operators and clients did there came to matter. */
-import type { DecisionEvent } from "../../core/trace.ts";
-import type { HistoryLine } from "../history.ts";
-import type { WorldOptions } from "../options.ts";
+import type { DecisionEvent } from "sluice";
+import type { HistoryLine } from "../model/history.ts";
+import type { WorldOptions } from "../model/options.ts";
 import { placeOf } from "./part.ts";
 import type { Truth } from "./truth.ts";
 

@@ -16,10 +16,10 @@
  * closed; where a read may come too late with nothing wrong; where the key lost its slot while it was read; and before the first
  * import of a process that has just begun.
  */
-import type { DecisionEvent, OriginEvent } from "../../core/trace.ts";
-import { freshnessMs } from "../../origin/freshness.ts";
-import type { HistoryLine } from "../history.ts";
-import type { WorldOptions } from "../options.ts";
+import type { DecisionEvent, OriginEvent } from "sluice";
+import type { HistoryLine } from "../model/history.ts";
+import { freshnessMs } from "../model/internals.ts";
+import type { WorldOptions } from "../model/options.ts";
 import { Disturbances } from "./disturbance.ts";
 import { type Horizons, horizonsOf, mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";

@@ -5,10 +5,10 @@
  * The one figure that cannot be told to the unit is `degraded`: a decision without a record is flagged degraded for want of
  * room, and a history does not show whether a read was missing as well.
  */
-import type { DecisionEvent, OriginEvent } from "../../core/trace.ts";
-import { NAME_SHARE_BYTES, nameBytes } from "../../engine/name-budget.ts";
-import type { Gauges, HistoryLine, WorldEvent } from "../history.ts";
-import type { WorldOptions } from "../options.ts";
+import type { DecisionEvent, OriginEvent } from "sluice";
+import type { Gauges, HistoryLine, WorldEvent } from "../model/history.ts";
+import { NAME_SHARE_BYTES, nameBytes } from "../model/internals.ts";
+import type { WorldOptions } from "../model/options.ts";
 import type { CheckerPart, Problem } from "./part.ts";
 
 type Counted = Omit<

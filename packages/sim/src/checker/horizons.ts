@@ -4,8 +4,8 @@
  * The library's constants are written down once more: a checker that took its own from what it judges would follow every
  * mistake there. test/copied-constants.test.ts holds each to its original.
  */
-import type { DecisionEvent } from "../../core/trace.ts";
-import type { WorldOptions } from "../options.ts";
+import type { DecisionEvent } from "sluice";
+import type { WorldOptions } from "../model/options.ts";
 
 export interface Horizons {
   /** From an accept until every process of the region that asks has it, without the freshness interval. */

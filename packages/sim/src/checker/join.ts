@@ -9,9 +9,9 @@
  * A process that forgot (an eviction, a clock that was followed back) is left to memory.ts from then on; so are tables too
  * small for the keys.
  */
-import type { DecisionEvent, ImportEvent, OriginEvent } from "../../core/trace.ts";
-import type { HistoryLine } from "../history.ts";
-import { isTight } from "../options.ts";
+import type { DecisionEvent, ImportEvent, OriginEvent } from "sluice";
+import type { HistoryLine } from "../model/history.ts";
+import { isTight } from "../model/options.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { Truth } from "./truth.ts";
 

@@ -8,8 +8,8 @@
  * an inflated cell is then legitimate; everything else about the cell (own, others, stored components) is checked as ever, and
  * `foreign` may not pass the largest limit that another region wrote.
  */
-import type { DecisionEvent, GlobalEvent, ImportEvent } from "../../core/trace.ts";
-import type { HistoryLine } from "../history.ts";
+import type { DecisionEvent, GlobalEvent, ImportEvent } from "sluice";
+import type { HistoryLine } from "../model/history.ts";
 import { type CheckerPart, type Problem, placeOf, shareOf } from "./part.ts";
 import { ProcessClocks } from "./process-clock.ts";
 import type { CellTruth, Truth } from "./truth.ts";

@@ -4,11 +4,10 @@
  * Counted from the history alone, like everything the checker says. A mark says that a situation was met, never that
  * something is wrong.
  */
-import { ERROR_BUDGET_DEFAULT } from "../../core/bounds.ts";
-import type { DecisionEvent, GlobalEvent, OriginEvent } from "../../core/trace.ts";
-import { publishFloor } from "../../global/floor.ts";
-import type { HistoryLine, WorldEvent } from "../history.ts";
-import type { WorldOptions } from "../options.ts";
+import type { DecisionEvent, GlobalEvent, OriginEvent } from "sluice";
+import type { HistoryLine, WorldEvent } from "../model/history.ts";
+import { ERROR_BUDGET_DEFAULT, publishFloor } from "../model/internals.ts";
+import type { WorldOptions } from "../model/options.ts";
 import { FEATURE_MARKS, type FeatureMark, FeatureMarks } from "./feature-marks.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { Truth } from "./truth.ts";

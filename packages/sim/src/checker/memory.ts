@@ -4,8 +4,8 @@
  * A process may forget for two reasons only, and raises an alarm for both: its table was full (an eviction), or its clock
  * was set back by more than 5 s and it followed.
  */
-import type { DecisionEvent } from "../../core/trace.ts";
-import type { HistoryLine } from "../history.ts";
+import type { DecisionEvent } from "sluice";
+import type { HistoryLine } from "../model/history.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { LifeTruth, Truth } from "./truth.ts";
 

@@ -1,6 +1,6 @@
 /** One part of the checker: looks at each line of the history, with the truth as it stood before that line. */
-import type { DecisionEvent } from "../../core/trace.ts";
-import type { HistoryLine } from "../history.ts";
+import type { DecisionEvent } from "sluice";
+import type { HistoryLine } from "../model/history.ts";
 import type { Truth } from "./truth.ts";
 
 /** What is wrong, in words; nothing if nothing is. */

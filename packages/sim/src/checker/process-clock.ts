@@ -18,7 +18,7 @@
  * A wall clock that is wrong by s from the outset is not held, and not judged here: its process counts in the cell that the clock
  * shows. That shifts the edges of its windows by s, so that costs within s of an edge are in the neighbouring cell.
  */
-import type { DecisionEvent } from "../../core/trace.ts";
+import type { DecisionEvent } from "sluice";
 import type { LifeTruth } from "./truth.ts";
 
 /** A copy of the library's constant: a larger jump is followed. */

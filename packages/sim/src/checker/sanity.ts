@@ -1,7 +1,7 @@
 /** Invariants 1 and 11: sane numbers and whole batches. */
-import type { DecisionEvent } from "../../core/trace.ts";
-import type { HistoryLine, WorldEvent } from "../history.ts";
-import { sanity } from "../invariants.ts";
+import type { DecisionEvent } from "sluice";
+import type { HistoryLine, WorldEvent } from "../model/history.ts";
+import { sanity } from "../model/invariants.ts";
 import { type CheckerPart, type Problem, usedBy } from "./part.ts";
 import type { Truth } from "./truth.ts";
 

@@ -1,7 +1,7 @@
 /** Regions without an origin: what a process that stops leaves behind is in the region's row, or is reported. */
 import { describe, expect, test } from "vitest";
-import { drawOptions } from "../draw-options.ts";
-import { runWorld } from "../world.ts";
+import { drawOptions } from "../world/draw-options.ts";
+import { runWorld } from "../world/world.ts";
 
 const SEEDS = 40;
 

@@ -12,9 +12,9 @@
  * While faults are on, a stop reports at least what it really leaves behind: what its origin does not hold, or, in a region
  * without an origin, what the region's row in the global store does not hold.
  */
-import type { DecisionEvent, ImportEvent } from "../../core/trace.ts";
-import type { HistoryLine, WorldEvent } from "../history.ts";
-import { isTight, type WorldOptions } from "../options.ts";
+import type { DecisionEvent, ImportEvent } from "sluice";
+import type { HistoryLine, WorldEvent } from "../model/history.ts";
+import { isTight, type WorldOptions } from "../model/options.ts";
 import { Disturbances } from "./disturbance.ts";
 import { horizonsOf, mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";

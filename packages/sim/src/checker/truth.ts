@@ -7,8 +7,8 @@
  *
  * Written from the history and nothing else. The other checkers read it before the line they look at is applied.
  */
-import type { DecisionEvent } from "../../core/trace.ts";
-import type { HistoryLine } from "../history.ts";
+import type { DecisionEvent } from "sluice";
+import type { HistoryLine } from "../model/history.ts";
 import { Accepted } from "./accepted.ts";
 
 export interface WriterTruth {

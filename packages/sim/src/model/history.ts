@@ -6,7 +6,7 @@
  *
  * Kept are the last lines only; whoever wants all of them gives a `sink`.
  */
-import type { TraceEvent } from "../core/trace.ts";
+import type { TraceEvent } from "sluice";
 import type { FaultKind } from "./fault-kinds.ts";
 import type { WorldOptions } from "./options.ts";
 

@@ -1,8 +1,7 @@
 /** Each check is fed a good history and bad ones: a check that reports nothing of a bad one checks nothing. */
+
+import type { BatchDecision, CellInspection, Decision, Inspection, Stats } from "sluice";
 import { describe, expect, test } from "vitest";
-import type { BatchDecision, Decision } from "../engine/decision.ts";
-import type { CellInspection, Inspection } from "../engine/inspection.ts";
-import type { Stats } from "../limiter/stats.ts";
 import * as invariants from "./invariants.ts";
 
 const NOW_MS = 1_800_000_000_000;

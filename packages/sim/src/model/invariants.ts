@@ -4,9 +4,7 @@
  * A function returns what is wrong, in words, or nothing. They read recorded values only, so that the simulator and tests
  * with real servers can use them alike.
  */
-import type { BatchDecision, Decision } from "../engine/decision.ts";
-import type { Inspection } from "../engine/inspection.ts";
-import type { Stats } from "../limiter/stats.ts";
+import type { BatchDecision, Decision, Inspection, Stats } from "sluice";
 
 /** One request with its answer and the moment, as the process saw it. */
 export interface Observed {

@@ -1,7 +1,7 @@
 /** What a world is made of. A seed draws it: draw-options.ts. */
-import type { WhenFull } from "../engine/engine.ts";
-import { NAME_SHARE_BYTES, nameBytes } from "../engine/name-budget.ts";
+import type { WhenFull } from "sluice";
 import type { FaultKind } from "./fault-kinds.ts";
+import { NAME_SHARE_BYTES, nameBytes } from "./internals.ts";
 
 export interface WorldKey {
   readonly workspace: string;

@@ -4,7 +4,7 @@
  * A `Map` of every key's cells, arithmetic in BigInt, the reset found by searching. It shares no code with the engine, only
  * the types of its answers. It has no bound: what the engine's table evicts, the test tells it with `forget`.
  */
-import type { BatchDecision, Decision } from "../engine/decision.ts";
+import type { BatchDecision, Decision } from "sluice";
 
 export interface ModelRequest {
   readonly workspace: string;

@@ -1,5 +1,5 @@
 /** Chance in a simulated world: the same seed gives the same draws. `fork` gives each part a stream of its own. */
-import type { Random } from "../core/clock.ts";
+import type { Random } from "sluice";
 
 export class SeededRandom implements Random {
   #state: number;

@@ -4,13 +4,12 @@
  * They know nothing of faults: a process that is down is asked in vain, one that is frozen lets its callers wait. Answers go
  * into the history as the caller got them.
  */
-import type { BatchDecision, Decision } from "../engine/decision.ts";
-import type { LimitRequest } from "../limiter/request.ts";
+import type { BatchDecision, Decision, LimitRequest } from "sluice";
+import type { History } from "../model/history.ts";
+import type { WorldKey, WorldOptions } from "../model/options.ts";
+import type { SeededRandom } from "../model/seeded-random.ts";
 import type { EventQueue } from "./event-queue.ts";
-import type { History } from "./history.ts";
-import type { WorldKey, WorldOptions } from "./options.ts";
 import type { Life } from "./process.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 
 export interface ClientsOptions {
   readonly options: WorldOptions;

@@ -4,10 +4,10 @@
  * A world's size is balanced against its length: every seed costs about the same real time, whether it is forty processes
  * for half a minute or two for an afternoon.
  */
-import { FAULT_GROUPS, type FaultKind } from "./fault-kinds.ts";
+import { FAULT_GROUPS, type FaultKind } from "../model/fault-kinds.ts";
+import type { TrafficShape, WorldKey, WorldOptions } from "../model/options.ts";
+import { SeededRandom } from "../model/seeded-random.ts";
 import { drawFeature, withFeature } from "./features.ts";
-import type { TrafficShape, WorldKey, WorldOptions } from "./options.ts";
-import { SeededRandom } from "./seeded-random.ts";
 
 /** What a world of windows of about one length looks like. */
 interface Profile {

@@ -6,7 +6,7 @@
  *
  * A binary heap of small objects. It knows nothing of processes or faults.
  */
-import { assert } from "../core/assert.ts";
+import { assert } from "../model/internals.ts";
 import { microtasksDone } from "./microtasks.ts";
 
 /** Events between two breaths: some milliseconds of real time. */

@@ -3,10 +3,10 @@
  *
  * A fault that lasts has a beginning and an end in the history. All of them are over when the safety phase is: `healAll`.
  */
-import { FAULT_KINDS, type FaultKind, MESSAGE_FAULTS, type MessageFault } from "./fault-kinds.ts";
+import { FAULT_KINDS, type FaultKind, MESSAGE_FAULTS, type MessageFault } from "../model/fault-kinds.ts";
+import type { SeededRandom } from "../model/seeded-random.ts";
 import type { Storm } from "./network.ts";
 import type { Life } from "./process.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 import type { SimOrigin } from "./sim-origin.ts";
 import { type Hand, strikeClock, strikeGlobal, strikeOrigin, strikeProcess, type Targets } from "./strikes.ts";
 

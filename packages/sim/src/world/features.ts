@@ -4,9 +4,9 @@
  * A seed draws at most one. A feature changes the options that it needs changed and leaves the others as they were drawn; half of
  * the worlds with a feature have no faults, because a fault may exempt what the feature alone does not.
  */
-import { type FaultKind, LOSES_DATA } from "./fault-kinds.ts";
-import type { Feature, WorldOptions } from "./options.ts";
-import { SeededRandom } from "./seeded-random.ts";
+import { type FaultKind, LOSES_DATA } from "../model/fault-kinds.ts";
+import type { Feature, WorldOptions } from "../model/options.ts";
+import { SeededRandom } from "../model/seeded-random.ts";
 
 export const FEATURES: readonly Feature[] = [
   "region-renamed",

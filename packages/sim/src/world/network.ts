@@ -5,9 +5,10 @@
  * and overtaken; while a link is cut, nothing passes in that direction. A call that got no reply within the driver's
  * timeout is rejected: what became of it is not known to the caller, as in life.
  */
+
+import type { MessageFault } from "../model/fault-kinds.ts";
+import type { SeededRandom } from "../model/seeded-random.ts";
 import type { EventQueue } from "./event-queue.ts";
-import type { MessageFault } from "./fault-kinds.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 
 /** How often each fault strikes a message: probabilities. */
 export type Storm = Partial<Record<MessageFault, number>>;

@@ -4,12 +4,13 @@
  * They draw from a generator of their own. A region's origin keeps its name in the history (`r0`); what changes is the region name
  * under which its processes publish.
  */
+
+import type { Feature, WorldOptions } from "../model/options.ts";
+import type { SeededRandom } from "../model/seeded-random.ts";
 import type { Clients } from "./clients.ts";
 import type { EventQueue } from "./event-queue.ts";
 import type { Faults } from "./faults.ts";
-import type { Feature, WorldOptions } from "./options.ts";
 import type { Life } from "./process.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 import type { SimOrigin } from "./sim-origin.ts";
 
 export interface OperatorsOptions {

@@ -5,12 +5,9 @@
  * that would reach it waits, while time goes on. Each life has a name of its own in the history, and the limiter in it
  * draws an incarnation of its own.
  */
-import type { Random } from "../core/clock.ts";
-import type { TraceEvent } from "../core/trace.ts";
-import { Limiter } from "../limiter/limiter.ts";
-import type { LimiterOptions } from "../limiter/options.ts";
+import { Limiter, type LimiterOptions, type Random, type TraceEvent } from "sluice";
+import type { History } from "../model/history.ts";
 import type { EventQueue } from "./event-queue.ts";
-import type { History } from "./history.ts";
 import type { Caller, Link } from "./network.ts";
 import { SimClock } from "./sim-clock.ts";
 

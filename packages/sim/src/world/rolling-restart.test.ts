@@ -1,7 +1,7 @@
 /** Processes that are restarted one after another, with nothing else wrong, while keys are used up in other regions. */
 import { describe, expect, test } from "vitest";
-import type { WorldOptions } from "./options.ts";
-import { SCENARIOS } from "./scenarios.ts";
+import { SCENARIOS } from "../campaign/scenarios.ts";
+import type { WorldOptions } from "../model/options.ts";
 import { runWorld } from "./world.ts";
 
 /** One key at three times its limit, and a process is stopped and started again every second or so. */

@@ -1,5 +1,5 @@
 /** The two clocks of one life of a process: skewed, drifting and jumping as faults.ts says. Both run at one rate. */
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "sluice";
 import type { EventQueue } from "./event-queue.ts";
 
 export class SimClock implements Clock {

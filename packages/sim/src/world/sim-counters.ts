@@ -4,21 +4,12 @@
  * One row a cell with a count a region, stamped with a version that every change raises: the cursor of an import. A
  * replica is a copy of the table, made when it gets stuck; reads go to it until it is let go.
  */
-import { encodeKey } from "../engine/key.ts";
-import type {
-  CounterRow,
-  Counters,
-  DenialPage,
-  DenialRow,
-  DeniedCell,
-  ImportedCell,
-  ImportPage,
-} from "../global/counters.ts";
-import { NameBook } from "../global/name-book.ts";
+import type { CounterRow, Counters, DenialPage, DenialRow, DeniedCell, ImportedCell, ImportPage } from "sluice";
+import type { History } from "../model/history.ts";
+import { encodeKey, NameBook } from "../model/internals.ts";
+import type { SeededRandom } from "../model/seeded-random.ts";
 import type { EventQueue } from "./event-queue.ts";
-import type { History } from "./history.ts";
 import type { Caller, Link, Network, Server } from "./network.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 import type { StoreLoad } from "./sim-origin.ts";
 
 interface Row {

@@ -4,11 +4,11 @@
  * What it executes is exactly what the port says; its faults are set from outside (faults.ts) and each tells the history
  * what the store holds afterwards. `connect` gives the origin as one process sees it, over the network.
  */
-import type { Origin, OriginCount, Raise, Read } from "../origin/origin.ts";
+import type { Origin, OriginCount, Raise, Read } from "sluice";
+import type { History } from "../model/history.ts";
+import type { SeededRandom } from "../model/seeded-random.ts";
 import type { EventQueue } from "./event-queue.ts";
-import type { History } from "./history.ts";
 import type { Caller, Link, Network, Server } from "./network.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 
 interface Cell {
   readonly key: string;

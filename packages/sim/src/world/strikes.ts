@@ -1,11 +1,11 @@
 /** How each lasting or sudden fault is done to its target. When, and how often, is the schedule's affair (faults.ts). */
 
+import type { FaultKind } from "../model/fault-kinds.ts";
+import type { History } from "../model/history.ts";
+import type { WorldOptions } from "../model/options.ts";
+import type { SeededRandom } from "../model/seeded-random.ts";
 import type { EventQueue } from "./event-queue.ts";
-import type { FaultKind } from "./fault-kinds.ts";
-import type { History } from "./history.ts";
-import type { WorldOptions } from "./options.ts";
 import type { Life } from "./process.ts";
-import type { SeededRandom } from "./seeded-random.ts";
 import type { SimCounters } from "./sim-counters.ts";
 import type { SimOrigin } from "./sim-origin.ts";
 

@@ -1,8 +1,8 @@
 /** What a world offers to whoever runs it for its figures: the planner. */
 import { expect, test } from "vitest";
-import type { HistoryLine } from "./history.ts";
-import type { WorldOptions } from "./options.ts";
-import { SCENARIOS } from "./scenarios.ts";
+import { SCENARIOS } from "../campaign/scenarios.ts";
+import type { HistoryLine } from "../model/history.ts";
+import type { WorldOptions } from "../model/options.ts";
 import { type RunOptions, runWorld } from "./world.ts";
 
 const SEED = 7;

@@ -8,20 +8,21 @@
  *
  * Nothing here is real: no clock, no socket, no chance that does not come from the seed. Only promises are.
  */
-import { freshnessMs } from "../origin/freshness.ts";
-import { Checker } from "./checker/checker.ts";
-import { horizonsOf } from "./checker/horizons.ts";
-import type { MarkCounts } from "./checker/marks.ts";
+
+import { Checker } from "../checker/checker.ts";
+import { horizonsOf } from "../checker/horizons.ts";
+import type { MarkCounts } from "../checker/marks.ts";
+import { History, type HistoryEvent, type HistoryLine } from "../model/history.ts";
+import { freshnessMs } from "../model/internals.ts";
+import type { WorldOptions } from "../model/options.ts";
+import { SeededRandom } from "../model/seeded-random.ts";
 import { Clients, requestOf } from "./clients.ts";
 import { drawOptions } from "./draw-options.ts";
 import { EventQueue } from "./event-queue.ts";
 import { type FaultCounts, Faults } from "./faults.ts";
-import { History, type HistoryEvent, type HistoryLine } from "./history.ts";
 import { type Link, Network } from "./network.ts";
 import { Operators } from "./operators.ts";
-import type { WorldOptions } from "./options.ts";
 import { Life } from "./process.ts";
-import { SeededRandom } from "./seeded-random.ts";
 import { SimCounters } from "./sim-counters.ts";
 import { SimOrigin, type StoreLoad } from "./sim-origin.ts";
 

@@ -1,5 +1,5 @@
 /** Names that are known, and the nearest one to a name that is not. */
-import { SluiceError } from "../core/errors.ts";
+import { SluiceError } from "./errors.ts";
 
 /** Refuses what is not an object, and any name that is not known, with the nearest one that is. */
 export function checkKnown(options: object, known: readonly string[], field = "options"): void {

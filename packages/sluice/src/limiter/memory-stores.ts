@@ -2,12 +2,12 @@
 import { CELLS_MAX_DEFAULT } from "../core/bounds.ts";
 import type { Clock } from "../core/clock.ts";
 import { SluiceError } from "../core/errors.ts";
+import { checkKnown } from "../core/known.ts";
 import type { Counters } from "../global/counters.ts";
 import { MemoryCounters } from "../global/memory-counters.ts";
 import { MemoryOrigin } from "../origin/memory-origin.ts";
 import type { Origin } from "../origin/origin.ts";
 import { type MessageChannel, OriginHost, SharedOrigin } from "../origin/shared-origin.ts";
-import { checkKnown } from "./known.ts";
 import { checkCellsMax } from "./options.ts";
 import { systemClock } from "./system.ts";
 

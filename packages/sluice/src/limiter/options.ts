@@ -7,6 +7,7 @@ import * as bounds from "../core/bounds.ts";
 import type { Clock, Random, Timers } from "../core/clock.ts";
 import { type Duration, parseDuration } from "../core/duration.ts";
 import { type ErrorCode, SluiceError } from "../core/errors.ts";
+import { checkKnown } from "../core/known.ts";
 import { isPart } from "../core/part.ts";
 import type { Trace } from "../core/trace.ts";
 import type { WhenFull } from "../engine/engine.ts";
@@ -14,7 +15,6 @@ import type { Counters } from "../global/counters.ts";
 import type { GlobalMode } from "../global/global-layer.ts";
 import type { Origin } from "../origin/origin.ts";
 import type { EventListener } from "./events.ts";
-import { checkKnown } from "./known.ts";
 import { systemClock, systemRandom, systemTimers } from "./system.ts";
 
 export interface LimiterOptions {

@@ -1,8 +1,8 @@
 /**
  * What the three databases say differently. Everything else is said once, in sql-statements.ts and sql-schema.ts.
  */
-import type { Statement } from "./sql-link.ts";
-import { type Amount, type StoredRow, valuesOf } from "./sql-row.ts";
+import type { Statement } from "./link.ts";
+import { type Amount, type StoredRow, valuesOf } from "./row.ts";
 
 /** A statement that can be run again, or one that is skipped if a query returns a row: not every database can say IF NOT EXISTS. */
 export type MigrationStatement = string | { readonly unless: string; readonly text: string };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sqlFailure } from "./sql-failure.ts";
+import { sqlFailure } from "./failure.ts";
 
 const kindOf = (message: string, code: string) =>
   sqlFailure(Object.assign(new Error(message), { code }), new Map()).kind;

@@ -4,11 +4,11 @@
  * Migrations are applied in order, by one process at a time, and each is written down. One that was interrupted is done again:
  * its statements make what is not there yet. Nothing is ever taken back.
  */
-import type { MigrationStatement, SqlDialect } from "./sql-dialect.ts";
-import { SqlFailure } from "./sql-failure.ts";
-import type { RunStatement, SqlLink } from "./sql-link.ts";
-import { integerOf } from "./sql-row.ts";
-import { migrationsOf, schemaTable, type Tables } from "./sql-schema.ts";
+import type { MigrationStatement, SqlDialect } from "./dialect.ts";
+import { SqlFailure } from "./failure.ts";
+import type { RunStatement, SqlLink } from "./link.ts";
+import { integerOf } from "./row.ts";
+import { migrationsOf, schemaTable, type Tables } from "./schema.ts";
 
 export interface MigrationReport {
   /** The version that was found, 0: none; and the one that is there now. */

@@ -5,14 +5,14 @@
  * name, in a window that began before `seen_at` plus one day. It does not matter when the row was last changed: a name that has
  * another origin by now goes on from the count of the old one.
  */
-import type { Clock } from "../core/clock.ts";
-import type { Registration } from "./counters.ts";
-import { twoNames } from "./name-book.ts";
-import { NO_NAMES, type RegionName, RegionNames } from "./region-names.ts";
-import { SqlFailure } from "./sql-failure.ts";
-import type { SqlAnswer, SqlRow, SqlSide, Statement } from "./sql-link.ts";
-import { escapeText, integerOf, textOf, unescapeText } from "./sql-row.ts";
-import type { SqlStatements } from "./sql-statements.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Registration } from "../counters.ts";
+import { twoNames } from "../name-book.ts";
+import { NO_NAMES, type RegionName, RegionNames } from "../region-names.ts";
+import { SqlFailure } from "./failure.ts";
+import type { SqlAnswer, SqlRow, SqlSide, Statement } from "./link.ts";
+import { escapeText, integerOf, textOf, unescapeText } from "./row.ts";
+import type { SqlStatements } from "./statements.ts";
 
 export interface SqlNamesOptions {
   readonly statements: SqlStatements;

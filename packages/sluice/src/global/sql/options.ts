@@ -3,7 +3,7 @@
  *
  * A server that is away, refuses the password or lacks the tables is no misuse: that is counted, and tried again.
  */
-import { SluiceError } from "../core/errors.ts";
+import { SluiceError } from "../../core/errors.ts";
 import type { SqlCountersSettings } from "./sql-counters.ts";
 
 /** What Node's `tls.connect` takes: `ca`, `cert`, `key`, `servername`, `rejectUnauthorized`, … */

@@ -4,24 +4,16 @@
  * Changes are taken in spans of time with a bounded number of changed rows, and the cells of a span in the order of their hashes,
  * so many at a time; all cells likewise, without a span. An import that finds nothing new is one statement.
  */
-import type { Timers } from "../core/clock.ts";
-import { inTurns, nextTurn } from "../core/turns.ts";
-import type { DeniedCell, ImportedCell } from "./counters.ts";
-import { NO_NAMES, type RegionNames } from "./region-names.ts";
-import {
-  cellsBehind,
-  isEmptied,
-  nextCursor,
-  readCursor,
-  readPosition,
-  type SqlCell,
-  type SqlSpan,
-} from "./sql-cursor.ts";
-import { SqlFailure } from "./sql-failure.ts";
-import type { SqlAnswer, SqlRow, Statement } from "./sql-link.ts";
-import type { SqlNames } from "./sql-names.ts";
-import { escapeText, integerOf, keyOfRow, textOf } from "./sql-row.ts";
-import type { CellsTable, SqlStatements } from "./sql-statements.ts";
+import type { Timers } from "../../core/clock.ts";
+import { inTurns, nextTurn } from "../../core/turns.ts";
+import type { DeniedCell, ImportedCell } from "../counters.ts";
+import { NO_NAMES, type RegionNames } from "../region-names.ts";
+import { cellsBehind, isEmptied, nextCursor, readCursor, readPosition, type SqlCell, type SqlSpan } from "./cursor.ts";
+import { SqlFailure } from "./failure.ts";
+import type { SqlAnswer, SqlRow, Statement } from "./link.ts";
+import type { SqlNames } from "./names.ts";
+import { escapeText, integerOf, keyOfRow, textOf } from "./row.ts";
+import type { CellsTable, SqlStatements } from "./statements.ts";
 
 export interface SqlPagesOptions<Cell> {
   readonly table: CellsTable;

@@ -4,11 +4,11 @@
  * Invariant: a connection that did not answer in time, or is of no more use, is thrown away and never used again: its late answer
  * would be taken for the next statement's.
  */
-import type { Environment } from "../core/clock.ts";
-import { type Pending, withDeadline } from "../core/deadline.ts";
-import { BROKEN, SqlFailure } from "./sql-failure.ts";
-import type { RunStatement, SqlAnswer, SqlLink, SqlSide, Statement } from "./sql-link.ts";
-import { integerOf } from "./sql-row.ts";
+import type { Environment } from "../../core/clock.ts";
+import { type Pending, withDeadline } from "../../core/deadline.ts";
+import { BROKEN, SqlFailure } from "./failure.ts";
+import type { RunStatement, SqlAnswer, SqlLink, SqlSide, Statement } from "./link.ts";
+import { integerOf } from "./row.ts";
 
 export interface PooledConnection {
   run(statement: Statement): Promise<SqlAnswer>;

@@ -1,5 +1,5 @@
 /** Rows that a server does not take: not sent again until they expire. Bounded; what does not fit is simply refused again. */
-import type { StoredRow } from "./sql-row.ts";
+import type { StoredRow } from "./row.ts";
 
 const ROWS_MAX = 10_000;
 

@@ -5,11 +5,11 @@
  * padding can take two cells for one. The parts of the key stand beside it to be read by people and by imports.
  */
 import { hash } from "node:crypto";
-import { DURATION_MAX_MS, DURATION_MIN_MS } from "../core/bounds.ts";
-import type { DurationMs } from "../core/brands.ts";
-import { isPart } from "../core/part.ts";
-import { encodeKey, type Key } from "../engine/key.ts";
-import type { SqlRow } from "./sql-link.ts";
+import { DURATION_MAX_MS, DURATION_MIN_MS } from "../../core/bounds.ts";
+import type { DurationMs } from "../../core/brands.ts";
+import { isPart } from "../../core/part.ts";
+import { encodeKey, type Key } from "../../engine/key.ts";
+import type { SqlRow } from "./link.ts";
 
 export interface StoredRow {
   readonly hash: Uint8Array;

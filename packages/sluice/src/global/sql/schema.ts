@@ -10,7 +10,7 @@
  *
  * A migration is breaking if programs that do not know it must not go on; one that only adds is not.
  */
-import type { MigrationStatement, SqlDialect } from "./sql-dialect.ts";
+import type { MigrationStatement, SqlDialect } from "./dialect.ts";
 
 export interface Migration {
   readonly version: number;

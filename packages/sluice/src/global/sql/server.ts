@@ -1,7 +1,11 @@
-/** What `sluice/mysql` and `sluice/postgres` share: a pool for each side, the real clock, timers and randomness. */
-import { SqlCounters } from "../global/sql-counters.ts";
-import type { SqlDialect } from "../global/sql-dialect.ts";
-import { type MigrationReport, migrate } from "../global/sql-migration.ts";
+/**
+ * What the entries of database servers (`sluice/mysql`, `sluice/postgres`) share: they check the options, and connect a pool of the
+ * driver for writing and, with a replica, another for reading. SQLite has no pools and its own options.
+ */
+import type { Environment } from "../../core/clock.ts";
+import { checkKnown } from "../../core/known.ts";
+import type { SqlDialect } from "./dialect.ts";
+import { type MigrationReport, migrate } from "./migration.ts";
 import {
   readSqlOptions,
   SQL_OPTIONS,
@@ -10,11 +14,10 @@ import {
   type SqlOptions,
   type SqlScheme,
   type SqlSettings,
-} from "../global/sql-options.ts";
-import { type ConnectionPool, PoolLink, type PoolTimes } from "../global/sql-pool.ts";
-import { tablesOf } from "../global/sql-schema.ts";
-import { checkKnown } from "./known.ts";
-import { SYSTEM } from "./system.ts";
+} from "./options.ts";
+import { type ConnectionPool, PoolLink, type PoolTimes } from "./pool.ts";
+import { tablesOf } from "./schema.ts";
+import { SqlCounters } from "./sql-counters.ts";
 
 /** A database server, and the driver to reach it by. */
 export interface SqlServer<Pool> {
@@ -23,14 +26,22 @@ export interface SqlServer<Pool> {
   pool(endpoint: SqlEndpoint<Pool>, times: PoolTimes): ConnectionPool;
 }
 
-export function sqlCounters<Pool>(server: SqlServer<Pool>, options: SqlOptions<Pool>): SqlCounters {
+export function sqlCounters<Pool>(
+  server: SqlServer<Pool>,
+  options: SqlOptions<Pool>,
+  environment: Environment,
+): SqlCounters {
   const settings = read(server, options);
-  return new SqlCounters(linkOf(server, settings), server.dialect, settings, SYSTEM);
+  return new SqlCounters(linkOf(server, settings, environment), server.dialect, settings, environment);
 }
 
-export async function migrateSql<Pool>(server: SqlServer<Pool>, options: SqlOptions<Pool>): Promise<MigrationReport> {
+export async function migrateSql<Pool>(
+  server: SqlServer<Pool>,
+  options: SqlOptions<Pool>,
+  environment: Environment,
+): Promise<MigrationReport> {
   const settings = read(server, options);
-  const link = linkOf(server, settings);
+  const link = linkOf(server, settings, environment);
   try {
     return await migrate(link, server.dialect, tablesOf(settings.tablePrefix));
   } finally {
@@ -44,8 +55,8 @@ function read<Pool>({ scheme }: SqlServer<Pool>, options: SqlOptions<Pool>): Sql
   return readSqlOptions(options, scheme);
 }
 
-function linkOf<Pool>(server: SqlServer<Pool>, settings: SqlSettings<Pool>): PoolLink {
+function linkOf<Pool>(server: SqlServer<Pool>, settings: SqlSettings<Pool>, environment: Environment): PoolLink {
   const { write, read: replica } = settings;
   const reading = replica === null ? null : server.pool(replica, settings);
-  return new PoolLink(server.pool(write, settings), reading, settings, SYSTEM);
+  return new PoolLink(server.pool(write, settings), reading, settings, environment);
 }

@@ -8,8 +8,8 @@
  * neighbours go through. The
  * rhythm, deadlines of whole rounds and what to publish are the global layer's.
  */
-import type { Environment } from "../core/clock.ts";
-import { inTurns, nextTurn } from "../core/turns.ts";
+import type { Environment } from "../../core/clock.ts";
+import { inTurns, nextTurn } from "../../core/turns.ts";
 import type {
   CounterRow,
   Counters,
@@ -20,26 +20,17 @@ import type {
   ImportedCell,
   ImportPage,
   Registration,
-} from "./counters.ts";
-import type { SqlDialect } from "./sql-dialect.ts";
-import { BROKEN, PASSING, SqlFailure } from "./sql-failure.ts";
-import type { SqlAnswer, SqlLink, SqlRow, SqlSide, Statement } from "./sql-link.ts";
-import { ensureSchema } from "./sql-migration.ts";
-import { SqlNames } from "./sql-names.ts";
-import { deniedCellOf, importedCellOf, SqlPages } from "./sql-pages.ts";
-import { Quarantine } from "./sql-quarantine.ts";
-import {
-  bytesOf,
-  compareRows,
-  escapeText,
-  integerOf,
-  keyOfRow,
-  regionOf,
-  type StoredRow,
-  storedRow,
-} from "./sql-row.ts";
-import { type Tables, tablesOf } from "./sql-schema.ts";
-import { SqlStatements } from "./sql-statements.ts";
+} from "../counters.ts";
+import type { SqlDialect } from "./dialect.ts";
+import { BROKEN, PASSING, SqlFailure } from "./failure.ts";
+import type { SqlAnswer, SqlLink, SqlRow, SqlSide, Statement } from "./link.ts";
+import { ensureSchema } from "./migration.ts";
+import { SqlNames } from "./names.ts";
+import { deniedCellOf, importedCellOf, SqlPages } from "./pages.ts";
+import { Quarantine } from "./quarantine.ts";
+import { bytesOf, compareRows, escapeText, integerOf, keyOfRow, regionOf, type StoredRow, storedRow } from "./row.ts";
+import { type Tables, tablesOf } from "./schema.ts";
+import { SqlStatements } from "./statements.ts";
 
 export interface SqlCountersSettings {
   readonly tablePrefix: string;

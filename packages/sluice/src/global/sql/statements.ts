@@ -1,11 +1,11 @@
 /** The statements, in the words that all three databases share. No text of a caller's stands in them. */
 
-import { LIFE_FORGOTTEN_MS, LIFE_PREFIX, NAME_FORGOTTEN_MS, NAME_LIVE_MS } from "./region-names.ts";
-import type { SqlCell, SqlSpan } from "./sql-cursor.ts";
-import type { SqlDialect } from "./sql-dialect.ts";
-import type { SqlRow, SqlValue, Statement } from "./sql-link.ts";
-import { columnsOf, type StoredRow } from "./sql-row.ts";
-import type { Tables } from "./sql-schema.ts";
+import { LIFE_FORGOTTEN_MS, LIFE_PREFIX, NAME_FORGOTTEN_MS, NAME_LIVE_MS } from "../region-names.ts";
+import type { SqlCell, SqlSpan } from "./cursor.ts";
+import type { SqlDialect } from "./dialect.ts";
+import type { SqlRow, SqlValue, Statement } from "./link.ts";
+import { columnsOf, type StoredRow } from "./row.ts";
+import type { Tables } from "./schema.ts";
 
 /** A region that was not heard for this long is no longer counted as live. */
 const REGION_LIFE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { encodeKey } from "../engine/key.ts";
-import { RedisCellNames } from "./redis-cell.ts";
-import { slotOf } from "./redis-route.ts";
+import { encodeKey } from "../../engine/key.ts";
+import { RedisCellNames } from "./cell.ts";
+import { slotOf } from "./route.ts";
 
 const names = new RedisCellNames("sluice:");
 const nameOf = (identifier: string, namespace = "n") =>

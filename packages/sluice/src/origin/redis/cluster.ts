@@ -7,11 +7,11 @@
  * A loss of one node must not be missed because the heartbeat happens to live on another: one heartbeat stands on every node
  * (`spread`).
  */
-import type { Environment } from "../core/clock.ts";
-import { failureOf, RedisFailure } from "./redis-failure.ts";
-import { type LinkListener, type LinkOptions, RedisLink } from "./redis-link.ts";
-import type { RedisAddress } from "./redis-options.ts";
-import { type RedisRoute, slotOf } from "./redis-route.ts";
+import type { Environment } from "../../core/clock.ts";
+import { failureOf, RedisFailure } from "./failure.ts";
+import { type LinkListener, type LinkOptions, RedisLink } from "./link.ts";
+import type { RedisAddress } from "./options.ts";
+import { type RedisRoute, slotOf } from "./route.ts";
 
 const REDIRECTS_MAX = 5;
 const LOOK_EVERY_MS = 200;

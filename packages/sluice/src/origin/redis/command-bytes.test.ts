@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { COMMANDS_MAX_BYTES, CommandBytes } from "./command-bytes.ts";
-import { RedisFailure } from "./redis-failure.ts";
+import { RedisFailure } from "./failure.ts";
 
 describe("commands under way", () => {
   test("beyond 32 MiB are refused as an overload, until some are answered", async () => {

@@ -3,7 +3,7 @@
  *
  * A command counts until the client settles it, not until its caller gives up: until then the client holds it.
  */
-import { RedisFailure } from "./redis-failure.ts";
+import { RedisFailure } from "./failure.ts";
 
 export const COMMANDS_MAX_BYTES: number = 32 * 2 ** 20;
 /** An argument beside its text. */

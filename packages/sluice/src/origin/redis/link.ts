@@ -9,11 +9,11 @@
  * send commands again, or wait for ever on a server that is frozen.
  */
 import { createClient } from "@redis/client";
-import type { Environment } from "../core/clock.ts";
-import { type Pending, withDeadline } from "../core/deadline.ts";
+import type { Environment } from "../../core/clock.ts";
+import { type Pending, withDeadline } from "../../core/deadline.ts";
 import { CommandBytes } from "./command-bytes.ts";
-import { failureOf, RedisFailure, type RedisFailureKind } from "./redis-failure.ts";
-import type { RedisAddress, RedisTls } from "./redis-options.ts";
+import { failureOf, RedisFailure, type RedisFailureKind } from "./failure.ts";
+import type { RedisAddress, RedisTls } from "./options.ts";
 
 export type RedisEndpoint = RedisAddress | { readonly path: string };
 

@@ -3,8 +3,8 @@
  *
  * A server that is away, refuses the password or is too old is no misuse: that is told by an event, and tried again.
  */
-import { SluiceError } from "../core/errors.ts";
-import { isPart } from "../core/part.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { isPart } from "../../core/part.ts";
 import { type IoredisClient, isIoredis, whyNot } from "./ioredis-client.ts";
 
 export interface RedisAddress {

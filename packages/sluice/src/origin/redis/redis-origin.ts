@@ -9,16 +9,16 @@
  *
  * Neither limits nor retries nor a breaker are here: that is the regional layer's (origin-calls.ts).
  */
-import type { Environment } from "../core/clock.ts";
+import type { Environment } from "../../core/clock.ts";
+import type { ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } from "../origin.ts";
+import { componentField, RedisCellNames } from "./cell.ts";
+import { ClusterRoute } from "./cluster.ts";
+import { failureOf, RedisFailure } from "./failure.ts";
 import { ioredisDriver, isIoredis } from "./ioredis-client.ts";
-import type { ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
-import { componentField, RedisCellNames } from "./redis-cell.ts";
-import { ClusterRoute } from "./redis-cluster.ts";
-import { failureOf, RedisFailure } from "./redis-failure.ts";
-import { type LinkListener, NOT_CONNECTED } from "./redis-link.ts";
-import type { RedisSettings } from "./redis-options.ts";
-import { ClientRoute, masterOf, type RedisRoute, redisDriver, SingleRoute } from "./redis-route.ts";
-import { commandOf, countsOf, RAISE, READ, type Script, type ScriptCall, UNKNOWN } from "./redis-script.ts";
+import { type LinkListener, NOT_CONNECTED } from "./link.ts";
+import type { RedisSettings } from "./options.ts";
+import { ClientRoute, masterOf, type RedisRoute, redisDriver, SingleRoute } from "./route.ts";
+import { commandOf, countsOf, RAISE, READ, type Script, type ScriptCall, UNKNOWN } from "./script.ts";
 
 /** Cells a command speaks of at most: enough to make its overhead small, and done within a tenth of a millisecond. */
 const CELLS_PER_COMMAND = 64;

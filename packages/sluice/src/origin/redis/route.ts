@@ -3,13 +3,13 @@
  * Cluster has a file of its own.
  */
 
-import type { Environment } from "../core/clock.ts";
-import { type Pending, withDeadline } from "../core/deadline.ts";
+import type { Environment } from "../../core/clock.ts";
+import { type Pending, withDeadline } from "../../core/deadline.ts";
 import type { ClientDriver } from "./client-driver.ts";
 import { CommandBytes } from "./command-bytes.ts";
-import { failureOf, RedisFailure } from "./redis-failure.ts";
-import { type LinkListener, type LinkOptions, type RedisEndpoint, RedisLink } from "./redis-link.ts";
-import type { RedisClient, RedisSentinels } from "./redis-options.ts";
+import { failureOf, RedisFailure } from "./failure.ts";
+import { type LinkListener, type LinkOptions, type RedisEndpoint, RedisLink } from "./link.ts";
+import type { RedisClient, RedisSentinels } from "./options.ts";
 
 export interface RedisRoute {
   readonly isReady: boolean;

@@ -5,8 +5,8 @@
  * or came twice on this connection, and nothing that arrives on it can be believed any more.
  */
 import { createHash } from "node:crypto";
-import type { OriginCount } from "./origin.ts";
-import { failureOf, RedisFailure, type RedisFailureKind } from "./redis-failure.ts";
+import type { OriginCount } from "../origin.ts";
+import { failureOf, RedisFailure, type RedisFailureKind } from "./failure.ts";
 import raiseText from "./scripts/raise.lua";
 import readText from "./scripts/read.lua";
 

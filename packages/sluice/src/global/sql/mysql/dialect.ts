@@ -1,5 +1,5 @@
 /** What MySQL 8.0.13 and MariaDB 10.5 and later have in common. */
-import { listed, type SqlDialect } from "./sql-dialect.ts";
+import { listed, type SqlDialect } from "../dialect.ts";
 
 // Without a time zone: NOW() is ambiguous for an hour a year where there is summer time.
 const NOW_MS = "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)";

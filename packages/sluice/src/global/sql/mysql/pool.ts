@@ -5,10 +5,10 @@
  * Its own time-out leaves a connection blocked, so deadlines are ours, and a late connection is destroyed (sql-pool.ts).
  */
 import { createPool, type Pool } from "mysql2/promise";
-import { type SqlFailure, type SqlFailureKind, sqlFailure } from "./sql-failure.ts";
-import type { SqlAnswer, SqlRow } from "./sql-link.ts";
-import type { SqlAddress, SqlEndpoint, SqlScheme } from "./sql-options.ts";
-import { ALONE_TIMEOUT_MS, type ConnectionPool, type PooledConnection, type PoolTimes } from "./sql-pool.ts";
+import { type SqlFailure, type SqlFailureKind, sqlFailure } from "../failure.ts";
+import type { SqlAnswer, SqlRow } from "../link.ts";
+import type { SqlAddress, SqlEndpoint, SqlScheme } from "../options.ts";
+import { ALONE_TIMEOUT_MS, type ConnectionPool, type PooledConnection, type PoolTimes } from "../pool.ts";
 
 /** A connection of `mysql2/promise`. */
 export interface MysqlConnection {

@@ -1,7 +1,7 @@
 /** PostgreSQL 12 and later. */
-import { riseOnConflict, type SqlDialect } from "./sql-dialect.ts";
-import type { SqlValue } from "./sql-link.ts";
-import { type StoredRow, valuesOf } from "./sql-row.ts";
+import { riseOnConflict, type SqlDialect } from "../dialect.ts";
+import type { SqlValue } from "../link.ts";
+import { type StoredRow, valuesOf } from "../row.ts";
 
 // The moment itself, not the beginning of the transaction: a row that waited for a lock has changed after it.
 const NOW_MS = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";

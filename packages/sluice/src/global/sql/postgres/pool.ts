@@ -1,9 +1,9 @@
 /** PostgreSQL through pg. Statements are bound and not named, so that a connection pooler in between does no harm. */
 import { Pool } from "pg";
-import { type SqlFailure, type SqlFailureKind, sqlFailure } from "./sql-failure.ts";
-import type { SqlRow } from "./sql-link.ts";
-import type { SqlAddress, SqlEndpoint, SqlScheme } from "./sql-options.ts";
-import { ALONE_TIMEOUT_MS, type ConnectionPool, type PooledConnection, type PoolTimes } from "./sql-pool.ts";
+import { type SqlFailure, type SqlFailureKind, sqlFailure } from "../failure.ts";
+import type { SqlRow } from "../link.ts";
+import type { SqlAddress, SqlEndpoint, SqlScheme } from "../options.ts";
+import { ALONE_TIMEOUT_MS, type ConnectionPool, type PooledConnection, type PoolTimes } from "../pool.ts";
 
 /** A client of `pg`, out of a pool. */
 export interface PostgresClient {

@@ -1,5 +1,5 @@
 /** SQLite 3.24 and later, through node:sqlite or libsql. */
-import { listed, riseOnConflict, type SqlDialect } from "./sql-dialect.ts";
+import { listed, riseOnConflict, type SqlDialect } from "../dialect.ts";
 
 const NOW_MS = "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
 

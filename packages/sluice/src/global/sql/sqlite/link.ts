@@ -5,8 +5,8 @@
  * A statement runs within this process and blocks it, so none may wait for another process: a lock that is taken fails at once, and
  * is tried again later (sql-counters.ts).
  */
-import { SqlFailure, type SqlFailureKind, sqlFailure } from "./sql-failure.ts";
-import type { RunStatement, SqlAnswer, SqlLink, SqlRow, SqlSide, Statement } from "./sql-link.ts";
+import { SqlFailure, type SqlFailureKind, sqlFailure } from "../failure.ts";
+import type { RunStatement, SqlAnswer, SqlLink, SqlRow, SqlSide, Statement } from "../link.ts";
 
 /** What node:sqlite's DatabaseSync, libsql's and better-sqlite3's Database have in common. */
 export interface SqliteDatabase {

@@ -1,8 +1,8 @@
 /** Where a SQLite file is: checked at construction. */
-import { SluiceError } from "../core/errors.ts";
-import type { SqlCountersSettings } from "./sql-counters.ts";
-import { readTableOptions, SQL_TABLE_OPTIONS, type SqlTableOptions } from "./sql-options.ts";
-import type { SqliteDatabase } from "./sqlite-link.ts";
+import { SluiceError } from "../../../core/errors.ts";
+import { readTableOptions, SQL_TABLE_OPTIONS, type SqlTableOptions } from "../options.ts";
+import type { SqlCountersSettings } from "../sql-counters.ts";
+import type { SqliteDatabase } from "./link.ts";
 
 export interface SqliteOptions extends SqlTableOptions {
   /** The file; made if it is not there. Not on a network drive. */
