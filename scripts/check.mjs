@@ -10,6 +10,7 @@ const isGreen = await runTogether([
   { name: "types", command: "tsc -p tsconfig.json" },
   { name: "types, published", command: "tsc -p packages/sluice && tsc -p packages/sim && tsc -p packages/server" },
   { name: "import arrows", command: `depcruise --config .dependency-cruiser.mjs ${folders.join(" ")}` },
+  { name: "folder cycles", command: "node scripts/folder-cycles.mjs" },
   { name: "dead code", command: "knip --no-config-hints" },
   { name: "format and lint", command: "biome ci --colors=off --error-on-warnings ." },
 ]);
