@@ -1,5 +1,5 @@
 /**
- * What the three databases say differently. Everything else is said once, in sql-statements.ts and sql-schema.ts.
+ * What the three databases say differently. Everything else is said once, in statements.ts and schema.ts.
  */
 import type { Statement } from "./link.ts";
 import { type Amount, type StoredRow, valuesOf } from "./row.ts";

@@ -2,7 +2,7 @@
  * MySQL and MariaDB through mysql2, by prepared statements only: with NO_BACKSLASH_ESCAPES set, what the client escapes into a
  * text is not safe.
  *
- * Its own time-out leaves a connection blocked, so deadlines are ours, and a late connection is destroyed (sql-pool.ts).
+ * Its own time-out leaves a connection blocked, so deadlines are ours, and a late connection is destroyed (../pool.ts).
  */
 import { createPool, type Pool } from "mysql2/promise";
 import { type SqlFailure, type SqlFailureKind, sqlFailure } from "../failure.ts";
