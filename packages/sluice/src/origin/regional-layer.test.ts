@@ -191,6 +191,32 @@ describe("a read before a decision", () => {
     await time.advance(READ_TIMEOUT_MS);
     expect(time.pending).toBe(0);
   });
+
+  /**
+   * A campaign found an allow that was not degraded and rested on a read of 535 ms ago. The read was answered in time, but the raise that
+   * goes beside it was not, and the process was frozen while it waited. After the thaw its answer was handled before any timer.
+   */
+  test.each([
+    [READ_TIMEOUT_MS, true],
+    [READ_TIMEOUT_MS + 1, false],
+  ])("of a strict key whose raise is answered after %i ms, before any timer: isOk is %s", async (ms, isOk) => {
+    const { world, time, origin, layer, slot, hashed } = setUp();
+    world.engine.clock.read();
+    layer.denied(hashed(MINUTE), slot);
+    let answer = () => {};
+    const raising = origin.raise.bind(origin);
+    origin.raise = async (raises) => {
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return raising(raises);
+    };
+    const read = layer.read(world.key(), true);
+    await time.settle();
+    time.pass(ms);
+    answer();
+    expect(await read).toMatchObject({ isOk });
+  });
 });
 
 describe("the flush timer", () => {

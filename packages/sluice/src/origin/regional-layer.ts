@@ -135,7 +135,10 @@ export class RegionalLayer implements Gate {
     const wishes = keys.map(({ key, mayClaim }) => this.#wish(key, mayClaim, arrivedMs));
     // Somebody waits for it: the deadline keeps the process alive.
     const read = await withDeadline(() => this.refresh.readMany(wishes), readTimeoutMs, timers, undefined, true);
-    const outcomes = read.kind === "done" ? read.value : wishes.map(() => failure(0 as Sequence, arrivedMs));
+    // A process that was frozen for longer than the timeout may handle the answer before its timer: it is late anyway.
+    const isInTime = this.#engine.clock.monoMs() - arrivedMs <= readTimeoutMs;
+    const outcomes =
+      read.kind === "done" && isInTime ? read.value : wishes.map(() => failure(0 as Sequence, arrivedMs));
     return outcomes.map((outcome) => ({ ...outcome, source: "origin", arrivedMs }));
   }
 
