@@ -9,7 +9,7 @@ import { ERROR_BUDGET_DEFAULT } from "../packages/sluice/src/core/bounds.ts";
 import { publishFloor } from "../packages/sluice/src/global/floor.ts";
 
 const HORIZONS = "sim/src/checker/horizons.ts";
-const PLAN_HORIZON = "server/src/plan/horizon.ts";
+const PLAN_HORIZON = "server/src/tools/plan/horizon.ts";
 const BOUNDS = "sluice/src/core/bounds.ts";
 const GLOBAL_LAYER = "sluice/src/global/global-layer.ts";
 
@@ -44,10 +44,15 @@ const COPIES: readonly Copy[] = [
   },
   { file: PLAN_HORIZON, name: "DENIALS_WRITE_MS", of: GLOBAL_LAYER, original: "DENIALS_WRITE_MS" },
   { file: PLAN_HORIZON, name: "DENIALS_IMPORT_MS", of: GLOBAL_LAYER, original: "DENIALS_IMPORT_MS" },
-  { file: "server/src/plan/world-of-plan.ts", name: "READ_TIMEOUT_MS", of: BOUNDS, original: "READ_TIMEOUT_MAX_MS" },
-  { file: "server/src/plan/sizing.ts", name: "READ_TIMEOUT_MS", of: BOUNDS, original: "READ_TIMEOUT_MAX_MS" },
   {
-    file: "server/src/plan/world-of-plan.ts",
+    file: "server/src/tools/plan/world-of-plan.ts",
+    name: "READ_TIMEOUT_MS",
+    of: BOUNDS,
+    original: "READ_TIMEOUT_MAX_MS",
+  },
+  { file: "server/src/tools/plan/sizing.ts", name: "READ_TIMEOUT_MS", of: BOUNDS, original: "READ_TIMEOUT_MAX_MS" },
+  {
+    file: "server/src/tools/plan/world-of-plan.ts",
     name: "DRIVER_TIMEOUT_MS",
     of: "sluice/src/origin/redis/options.ts",
     original: "TIMEOUT_DEFAULT_MS",

@@ -14,7 +14,7 @@ const FOLDERS: Readonly<Record<string, string>> = {
   engine: "packages/sluice/src/engine",
   origin: "packages/sluice/src/origin",
   global: "packages/sluice/src/global",
-  plan: "packages/server/src/plan",
+  plan: "packages/server/src/tools/plan",
   test: "test",
   bench: "bench",
 };

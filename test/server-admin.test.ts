@@ -5,7 +5,7 @@ import { AdminSchemaError, adminTables, migrateAdmin } from "../packages/server/
 import { AdminStoreAway } from "../packages/server/src/admin/admin-store.ts";
 import { adminStoreConformance, type StoreSetUp } from "../packages/server/src/admin/admin-store-conformance.ts";
 import { type AdminPlace, openAdminLink, openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
-import { SYSTEM } from "../packages/server/src/system.ts";
+import { SYSTEM } from "../packages/server/src/system/system.ts";
 import { ManualTime } from "./manual-time.ts";
 import { oddIdentifiers } from "./odd-identifiers.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";

@@ -9,9 +9,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type LoadResult, LoadTally } from "../packages/server/src/load/load-result.ts";
-import { OpenLoop } from "../packages/server/src/load/open-loop.ts";
-import { SYSTEM } from "../packages/server/src/system.ts";
+import { SYSTEM } from "../packages/server/src/system/system.ts";
+import { type LoadResult, LoadTally } from "../packages/server/src/tools/load/load-result.ts";
+import { OpenLoop } from "../packages/server/src/tools/load/open-loop.ts";
 import { Attacker, type AttackReport } from "./attacks/attacker.ts";
 import { makeCertificate } from "./rig/certificate.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";

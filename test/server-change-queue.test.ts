@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { TooManyChanges } from "../packages/server/src/admin/admin-store.ts";
 import { ChangeQueue } from "../packages/server/src/admin/change-queue.ts";
-import { SYSTEM } from "../packages/server/src/system.ts";
+import { SYSTEM } from "../packages/server/src/system/system.ts";
 import { ManualTime } from "./manual-time.ts";
 
 /** A queue whose work ends when the test says so. */

@@ -4,9 +4,9 @@
 import { chmodSync, lchownSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { dataFinding } from "../packages/server/src/doctor/machine-checks.ts";
-import { FolderFailure, makeFolder } from "../packages/server/src/folder.ts";
 import { dataRisks } from "../packages/server/src/serve/data-risk.ts";
+import { FolderFailure, makeFolder } from "../packages/server/src/system/folder.ts";
+import { dataFinding } from "../packages/server/src/tools/doctor/machine-checks.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { SluiceServer, sluice } from "./rig/sluice-server.ts";
 

@@ -7,7 +7,7 @@ import { MemoryDirectory } from "../packages/server/src/admin/memory-directory.t
 import { openAdminLink, openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
 import type { KeyRecord } from "../packages/server/src/admin/records.ts";
 import { hashOf } from "../packages/server/src/admin/token.ts";
-import { SYSTEM } from "../packages/server/src/system.ts";
+import { SYSTEM } from "../packages/server/src/system/system.ts";
 import { ManualTime } from "./manual-time.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 

@@ -2,8 +2,8 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadSettings } from "../packages/server/src/config/load-settings.ts";
-import type { Finding } from "../packages/server/src/doctor/finding.ts";
-import { certificateFinding } from "../packages/server/src/doctor/machine-checks.ts";
+import type { Finding } from "../packages/server/src/tools/doctor/finding.ts";
+import { certificateFinding } from "../packages/server/src/tools/doctor/machine-checks.ts";
 import { makeCertificate } from "./rig/certificate.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { runSluice } from "./rig/command-line.ts";

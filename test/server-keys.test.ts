@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { MemoryDirectory } from "../packages/server/src/admin/memory-directory.ts";
 import { openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
-import { SYSTEM } from "../packages/server/src/system.ts";
+import { SYSTEM } from "../packages/server/src/system/system.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { runSluice } from "./rig/command-line.ts";
 

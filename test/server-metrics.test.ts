@@ -4,7 +4,7 @@
  * server's numbers are theirs, and what Redis holds is what was accepted.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { SeriesTable } from "../packages/server/src/top/series.ts";
+import type { SeriesTable } from "../packages/server/src/tools/top/series.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { MariadbServer } from "./rig/mariadb-server.ts";
 import { poll } from "./rig/poll.ts";

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../packages/server/src/admin/admin-id.ts";
 import { openAdminLink, openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
 import { hashOf, newToken, startOf } from "../packages/server/src/admin/token.ts";
-import { SYSTEM } from "../packages/server/src/system.ts";
+import { SYSTEM } from "../packages/server/src/system/system.ts";
 import { type ApiServer, startApi } from "./rig/api-server.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { poll } from "./rig/poll.ts";

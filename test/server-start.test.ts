@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { adminTables, migrateAdmin } from "../packages/server/src/admin/admin-schema.ts";
 import { openAdminLink } from "../packages/server/src/admin/open-admin-store.ts";
-import { SYSTEM } from "../packages/server/src/system.ts";
+import { SYSTEM } from "../packages/server/src/system/system.ts";
 import { makeCertificate } from "./rig/certificate.ts";
 import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
 import { freePort } from "./rig/free-port.ts";

@@ -14,11 +14,11 @@ import { HitterDesk } from "../../packages/server/src/hitters/hitter-desk.ts";
 import type { ApiSettings } from "../../packages/server/src/http/api.ts";
 import { createApi } from "../../packages/server/src/http/app.ts";
 import { RequestLog, type RequestLogSettings } from "../../packages/server/src/http/request-log.ts";
+import type { Log } from "../../packages/server/src/log/log.ts";
 import { Tally } from "../../packages/server/src/metrics/tally.ts";
 import { Drain } from "../../packages/server/src/serve/drain.ts";
 import { listen } from "../../packages/server/src/serve/listening.ts";
-import type { Log } from "../../packages/server/src/serve/log.ts";
-import { SYSTEM, steadyMs } from "../../packages/server/src/system.ts";
+import { SYSTEM, steadyMs } from "../../packages/server/src/system/system.ts";
 
 export const ROOT = "a-root-key-for-tests";
 

@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SeriesTable } from "../../packages/server/src/top/series.ts";
+import { SeriesTable } from "../../packages/server/src/tools/top/series.ts";
 import { end, start } from "./child-processes.ts";
 import { poll } from "./poll.ts";
 

@@ -6,7 +6,7 @@
  * count of a cell lies: an answered request was decided between its sending and its end, an open one may have been decided.
  * A denial that even the larger number does not justify is false; an allow that even the smaller one forbids is excess.
  */
-import type { Answer } from "../../../packages/server/src/load/answer-reader.ts";
+import type { Answer } from "../../../packages/server/src/tools/load/answer-reader.ts";
 
 export const DURATION_MS = 60_000;
 const USERS = 1_000;

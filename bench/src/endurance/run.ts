@@ -1,10 +1,10 @@
 /** One endurance run: a built `sluice serve` with a real Redis and MariaDB, asked at a rate while the stores are troubled in turn. */
 
-import { Latencies, type Percentiles } from "../../../packages/server/src/load/latencies.ts";
-import type { LoadResult } from "../../../packages/server/src/load/load-result.ts";
-import { LoadTally } from "../../../packages/server/src/load/load-result.ts";
-import { OpenLoop } from "../../../packages/server/src/load/open-loop.ts";
-import { SYSTEM } from "../../../packages/server/src/system.ts";
+import { SYSTEM } from "../../../packages/server/src/system/system.ts";
+import { Latencies, type Percentiles } from "../../../packages/server/src/tools/load/latencies.ts";
+import type { LoadResult } from "../../../packages/server/src/tools/load/load-result.ts";
+import { LoadTally } from "../../../packages/server/src/tools/load/load-result.ts";
+import { OpenLoop } from "../../../packages/server/src/tools/load/open-loop.ts";
 import { removeFolder, temporaryFolder } from "../../../test/rig/child-processes.ts";
 import { MariadbServer } from "../../../test/rig/mariadb-server.ts";
 import { poll } from "../../../test/rig/poll.ts";

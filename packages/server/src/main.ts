@@ -1,6 +1,7 @@
 /** The command `sluice`: the one file that touches the real process. */
-import { systemConsole } from "./cli/console.ts";
+
 import { runProgram } from "./cli/program.ts";
+import { systemConsole } from "./terminal/console.ts";
 
 const args = process.argv.slice(2);
 

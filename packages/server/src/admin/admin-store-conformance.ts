@@ -1,6 +1,6 @@
 /** What every admin store does, whatever database it is on. */
 import { afterEach, describe, expect, test } from "vitest";
-import { SYSTEM } from "../system.ts";
+import { SYSTEM } from "../system/system.ts";
 import { type AdminStore, type KeyActor, KeyNotRoot, NameTaken } from "./admin-store.ts";
 import { bootstrap, DEFAULT_WORKSPACE } from "./bootstrap.ts";
 import type { KeyRecord, OverrideRecord } from "./records.ts";

@@ -4,8 +4,8 @@
  * Made exactly once, however many servers and workers start at the same time: the store decides who did it, and only that one learns
  * the token. A token that the configuration presets is the key from then on, and whatever was preset before is disabled.
  */
-import { InputError } from "../input-error.ts";
-import type { Environment } from "../system.ts";
+import { InputError } from "../input/input-error.ts";
+import type { Environment } from "../system/system.ts";
 import { newId } from "./admin-id.ts";
 import type { AdminStore } from "./admin-store.ts";
 import type { KeyRecord, WorkspaceRecord } from "./records.ts";

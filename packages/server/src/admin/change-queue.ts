@@ -7,7 +7,7 @@
  * Work without a workspace comes from the operator (commands, the start of a server) and is never refused. The queue knows nothing of SQL:
  * sql-link.ts runs the work, and the reads of the directory do not pass through here.
  */
-import type { Environment } from "../system.ts";
+import type { Environment } from "../system/system.ts";
 import { TooManyChanges } from "./admin-store.ts";
 
 /** A change takes 1 to 5 ms, so the last of them waits for some seconds at most. */

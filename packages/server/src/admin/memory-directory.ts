@@ -5,7 +5,7 @@
  * older than the call, so another follows, shared by all who asked meanwhile. After a failure everything is read again: what answers
  * then may be another database, or an older state of the same one.
  */
-import type { Environment } from "../system.ts";
+import type { Environment } from "../system/system.ts";
 import { type AdminStore, AdminStoreAway, type Changes } from "./admin-store.ts";
 import type { Directory, OverrideUse } from "./directory.ts";
 import { NamespaceIndex } from "./namespace-index.ts";

@@ -1,7 +1,7 @@
 /** The admin store that a configuration names: the database of the global counters, or a SQLite file of its own. */
 import { join } from "node:path";
-import { InputError } from "../input-error.ts";
-import type { Environment } from "../system.ts";
+import { InputError } from "../input/input-error.ts";
+import type { Environment } from "../system/system.ts";
 import { type SqlAddress, TIMEOUT_MS } from "./sql-address.ts";
 import { type SqlAdminOptions, SqlAdminStore } from "./sql-admin-store.ts";
 import { type AdminDriver, SqlLink } from "./sql-link.ts";

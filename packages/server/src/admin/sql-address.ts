@@ -1,5 +1,5 @@
 /** Where a database server is, out of a URL; what is wrong with one is said without showing a password. */
-import { InputError } from "../input-error.ts";
+import { InputError } from "../input/input-error.ts";
 
 export interface SqlAddress {
   readonly host: string;

@@ -6,7 +6,7 @@
  */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Environment } from "../system.ts";
+import type { Environment } from "../system/system.ts";
 import { isPreset, newId } from "./admin-id.ts";
 import { type AdminTables, adminTables, ensureAdminSchema } from "./admin-schema.ts";
 import {

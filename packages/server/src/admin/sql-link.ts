@@ -5,7 +5,7 @@
  * must not delay the reads of the directory, or a key could delay its own revocation. A lock that somebody else holds is waited for, not for
  * long; a connection that was lost while nobody used it is replaced silently. Everything else that fails is `AdminStoreAway`, and the next piece of work begins with a new connection.
  */
-import type { Environment } from "../system.ts";
+import type { Environment } from "../system/system.ts";
 import { AdminStoreAway } from "./admin-store.ts";
 
 export type SqlValue = string | number | null;

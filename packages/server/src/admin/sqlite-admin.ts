@@ -5,7 +5,7 @@
  */
 import { closeSync, existsSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { makeFolder } from "../folder.ts";
+import { makeFolder } from "../system/folder.ts";
 import type { AdminConnection, AdminDialect, AdminDriver, FailureKind, SqlRow } from "./sql-link.ts";
 
 export interface SqliteDatabase {

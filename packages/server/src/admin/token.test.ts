@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SYSTEM } from "../system.ts";
+import { SYSTEM } from "../system/system.ts";
 import { newId } from "./admin-id.ts";
 import { hashOf, isMistyped, isSameHash, newToken, startOf } from "./token.ts";
 

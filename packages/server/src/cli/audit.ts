@@ -2,13 +2,13 @@
 import type { Command } from "commander";
 import { searchAudit } from "../admin/audit-search.ts";
 import type { AuditRecord, NamespaceRecord } from "../admin/records.ts";
-import { Failure } from "../failure.ts";
-import { integerWithin } from "../plan/readings.ts";
+import { Failure } from "../input/failure.ts";
+import { integerWithin } from "../input/readings.ts";
+import type { Console } from "../terminal/console.ts";
+import { tableOf } from "../terminal/text-table.ts";
 import type { Flag } from "./command-flags.ts";
-import type { Console } from "./console.ts";
 import { momentOf, WORKSPACE } from "./key-flags.ts";
 import { storeCommand } from "./store-command.ts";
-import { tableOf } from "./text-table.ts";
 import { workspaceNamed } from "./workspaces.ts";
 
 const LINES_DEFAULT = 50;

@@ -1,17 +1,17 @@
 /** `sluice bench`: load against a running server by a schedule, and what came of it. */
 import type { Command } from "commander";
-import { Failure } from "../failure.ts";
-import { span, whole } from "../figures.ts";
-import { InputError } from "../input-error.ts";
-import { LoadTally } from "../load/load-result.ts";
-import { loadText } from "../load/load-text.ts";
-import { OpenLoop } from "../load/open-loop.ts";
-import { integerWithin, numberWithin, wholeSpanWithin } from "../plan/readings.ts";
-import { SYSTEM } from "../system.ts";
-import type { ApiClient } from "./api-client.ts";
+import type { ApiClient } from "../client/api-client.ts";
+import { Failure } from "../input/failure.ts";
+import { InputError } from "../input/input-error.ts";
+import { integerWithin, numberWithin, wholeSpanWithin } from "../input/readings.ts";
+import { SYSTEM } from "../system/system.ts";
+import type { Console } from "../terminal/console.ts";
+import { span, whole } from "../text/figures.ts";
+import { LoadTally } from "../tools/load/load-result.ts";
+import { loadText } from "../tools/load/load-text.ts";
+import { OpenLoop } from "../tools/load/open-loop.ts";
 import { clientCommand } from "./client-command.ts";
 import type { Flag, Given, Outcome } from "./command-flags.ts";
-import type { Console } from "./console.ts";
 import { EXIT } from "./exit-codes.ts";
 import { ASKED_LIMIT, COST, DURATION } from "./rule-flags.ts";
 

@@ -1,11 +1,11 @@
 /** What the commands have in common that ask a running server. */
 import { Command } from "commander";
+import { ApiClient, type FieldName } from "../client/api-client.ts";
 import { readSecretFile } from "../config/given.ts";
 import { SETTINGS } from "../config/settings-table.ts";
-import { InputError, shown } from "../input-error.ts";
-import { ApiClient, type FieldName } from "./api-client.ts";
+import { InputError, shown } from "../input/input-error.ts";
+import type { Console } from "../terminal/console.ts";
 import { addFlags, type Flag, type Given, type Outcome, readFlags } from "./command-flags.ts";
-import type { Console } from "./console.ts";
 
 const URL_DEFAULT = `http://127.0.0.1:${SETTINGS.port.initialText}`;
 

@@ -1,7 +1,7 @@
 /** Flags with a rule each, the same for every command that has them. */
 import type { Command } from "commander";
-import { InputError } from "../input-error.ts";
-import type { Reading } from "../plan/readings.ts";
+import { InputError } from "../input/input-error.ts";
+import type { Reading } from "../input/readings.ts";
 
 /** What to print: as JSON if asked, else as text. */
 export interface Outcome {

@@ -2,9 +2,9 @@
 import { Command } from "commander";
 import { loadSettings } from "../config/load-settings.ts";
 import type { Effective } from "../config/read-settings.ts";
-import type { Console } from "./console.ts";
+import type { Console } from "../terminal/console.ts";
+import { tableOf } from "../terminal/text-table.ts";
 import { addSettingOptions } from "./setting-options.ts";
-import { tableOf } from "./text-table.ts";
 
 export function configCommand(console: Console): Command {
   const check = addSettingOptions(

@@ -1,9 +1,9 @@
 /** `sluice doctor`: looks at everything that a server would need, and says what to change. Changes nothing. */
 import { Command } from "commander";
 import { loadSettings } from "../config/load-settings.ts";
-import type { Finding } from "../doctor/finding.ts";
-import { SYSTEM } from "../system.ts";
-import type { Console } from "./console.ts";
+import { SYSTEM } from "../system/system.ts";
+import type { Console } from "../terminal/console.ts";
+import type { Finding } from "../tools/doctor/finding.ts";
 import { EXIT } from "./exit-codes.ts";
 import { addSettingOptions } from "./setting-options.ts";
 
@@ -16,7 +16,7 @@ export function doctorCommand(console: Console, exit: (code: number) => void): C
     .action(async ({ json, ...options }: Record<string, unknown>) => {
       const loaded = loadSettings(options, console.environment);
       // Loaded here, with the drivers: the other commands need none.
-      const { examine } = await import("../doctor/examination.ts");
+      const { examine } = await import("../tools/doctor/examination.ts");
       const findings = await examine(loaded, SYSTEM.clock);
       const isWell = findings.every(({ status }) => status !== "fail");
       console.out(json === true ? JSON.stringify({ ok: isWell, findings }, null, 2) : textOf(findings));

@@ -1,12 +1,12 @@
 /** `sluice hitters`: who used a namespace of a running server most, or was denied most, over the last minutes. */
 import type { Command } from "commander";
+import type { TopIdentifiersData } from "../contract/schemas.ts";
 import { HIT_BY } from "../hitters/hitters.ts";
-import type { TopIdentifiersData } from "../http/schemas.ts";
-import { integerWithin, oneOf } from "../plan/readings.ts";
+import { integerWithin, oneOf } from "../input/readings.ts";
+import type { Console } from "../terminal/console.ts";
+import { tableOf } from "../terminal/text-table.ts";
 import { clientCommand } from "./client-command.ts";
 import type { Flag } from "./command-flags.ts";
-import type { Console } from "./console.ts";
-import { tableOf } from "./text-table.ts";
 
 const LIMIT_MAX = 100;
 

@@ -1,7 +1,7 @@
 /** The flags of `sluice keys`. */
 import { ACTIONS } from "../http/permission.ts";
-import { InputError, shown } from "../input-error.ts";
-import { spanWithin, wholeSpanWithin } from "../plan/readings.ts";
+import { InputError, shown } from "../input/input-error.ts";
+import { spanWithin, wholeSpanWithin } from "../input/readings.ts";
 import type { Flag } from "./command-flags.ts";
 
 const NAME_LENGTH_MAX = 128;

@@ -5,13 +5,13 @@ import type { Actor, AdminStore } from "../admin/admin-store.ts";
 import { DEFAULT_WORKSPACE } from "../admin/bootstrap.ts";
 import type { KeyRecord, WorkspaceRecord } from "../admin/records.ts";
 import { hashOf, newToken, startOf } from "../admin/token.ts";
-import { Failure } from "../failure.ts";
-import { SYSTEM } from "../system.ts";
+import { Failure } from "../input/failure.ts";
+import { SYSTEM } from "../system/system.ts";
+import type { Console } from "../terminal/console.ts";
+import { tableOf } from "../terminal/text-table.ts";
 import type { Outcome } from "./command-flags.ts";
-import type { Console } from "./console.ts";
 import { EXPIRES, GRACE, NAME, PERMISSIONS, type Permissions, WORKSPACE } from "./key-flags.ts";
 import { storeCommand } from "./store-command.ts";
-import { tableOf } from "./text-table.ts";
 import { workspaceNamed } from "./workspaces.ts";
 
 const PRESET_HINT = "give the servers another SLUICE_ROOT_KEY; the first that starts with it disables the old one";

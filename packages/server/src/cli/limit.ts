@@ -1,13 +1,13 @@
 /** `sluice limit` and `sluice inspect`: one question to a running server. */
 import type { Command } from "commander";
-import { exactSpan, span } from "../figures.ts";
-import type { InspectData, LimitData } from "../http/schemas.ts";
+import type { InspectData, LimitData } from "../contract/schemas.ts";
+import type { Console } from "../terminal/console.ts";
+import { safeLine } from "../terminal/safe-text.ts";
+import { exactSpan, span } from "../text/figures.ts";
 import { clientCommand } from "./client-command.ts";
 import type { Flag, Given, Outcome } from "./command-flags.ts";
-import type { Console } from "./console.ts";
 import { EXIT } from "./exit-codes.ts";
 import { ASKED_LIMIT, COST, DURATION, LIMIT, needed } from "./rule-flags.ts";
-import { safeLine } from "./safe-text.ts";
 
 export function limitCommand(console: Console, exit: (code: number) => void): Command {
   return clientCommand(console, {

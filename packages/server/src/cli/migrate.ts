@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import { adminTables, migrateAdmin } from "../admin/admin-schema.ts";
 import { openAdminLink, sqlitePath } from "../admin/open-admin-store.ts";
 import type { ServerSettings } from "../config/settings.ts";
-import { Failure } from "../failure.ts";
-import { SYSTEM } from "../system.ts";
-import type { Console } from "./console.ts";
+import { Failure } from "../input/failure.ts";
+import { SYSTEM } from "../system/system.ts";
+import type { Console } from "../terminal/console.ts";
 import { placedCommand } from "./store-command.ts";
 
 /** The version that was found, 0: none; and the one that is there now. */

@@ -1,12 +1,12 @@
 /** `sluice namespaces`: those of a running server. */
 import { Command } from "commander";
-import type { NamespaceData } from "../http/schemas.ts";
-import { oneOf } from "../plan/readings.ts";
+import type { NamespaceData } from "../contract/schemas.ts";
+import { oneOf } from "../input/readings.ts";
+import type { Console } from "../terminal/console.ts";
+import { tableOf } from "../terminal/text-table.ts";
 import { clientCommand } from "./client-command.ts";
 import type { Flag, Outcome } from "./command-flags.ts";
-import type { Console } from "./console.ts";
 import { SHADOW } from "./rule-flags.ts";
-import { tableOf } from "./text-table.ts";
 
 const DELETED: Flag = {
   name: "deleted",

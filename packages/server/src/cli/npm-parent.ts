@@ -6,7 +6,7 @@
  * in an interactive shell, under systemd, in a container or below a process manager is not: its parent may end as it likes.
  */
 import { readFileSync } from "node:fs";
-import type { Console } from "./console.ts";
+import type { Console } from "../terminal/console.ts";
 
 const LOOK_EVERY_MS = 250;
 /** A single `&`, or a command that detaches. */

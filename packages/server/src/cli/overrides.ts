@@ -1,11 +1,11 @@
 /** `sluice overrides`: limits of their own for some identifiers, on a running server. */
 import { Command } from "commander";
-import { exactSpan } from "../figures.ts";
-import type { OverrideData } from "../http/schemas.ts";
+import type { OverrideData } from "../contract/schemas.ts";
+import type { Console } from "../terminal/console.ts";
+import { tableOf } from "../terminal/text-table.ts";
+import { exactSpan } from "../text/figures.ts";
 import { clientCommand } from "./client-command.ts";
-import type { Console } from "./console.ts";
 import { DURATION, LIMIT, needed, SHADOW } from "./rule-flags.ts";
-import { tableOf } from "./text-table.ts";
 
 const ONE = ["<namespace>", "<identifier>"];
 

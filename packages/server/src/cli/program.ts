@@ -6,12 +6,12 @@
  */
 import { Command, CommanderError } from "commander";
 import manifest from "../../package.json" with { type: "json" };
-import { Failure } from "../failure.ts";
-import { InputError } from "../input-error.ts";
+import { Failure } from "../input/failure.ts";
+import { InputError } from "../input/input-error.ts";
+import type { Console } from "../terminal/console.ts";
 import { auditCommand } from "./audit.ts";
 import { benchCommand } from "./bench.ts";
 import { configCommand } from "./config.ts";
-import type { Console } from "./console.ts";
 import { doctorCommand } from "./doctor.ts";
 import { EXIT } from "./exit-codes.ts";
 import { hittersCommand } from "./hitters.ts";

@@ -1,5 +1,5 @@
 /** The flags that say what is limited, and how: the same in every command that asks a server. */
-import { integerWithin, wholeSpanWithin } from "../plan/readings.ts";
+import { integerWithin, wholeSpanWithin } from "../input/readings.ts";
 import type { Flag } from "./command-flags.ts";
 
 const COUNT_MAX = 2 ** 40;

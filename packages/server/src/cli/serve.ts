@@ -3,7 +3,7 @@ import cluster from "node:cluster";
 import { Command } from "commander";
 import { loadSettings } from "../config/load-settings.ts";
 import { isClean, type StopReport } from "../serve/service.ts";
-import type { Console } from "./console.ts";
+import type { Console } from "../terminal/console.ts";
 import { EXIT } from "./exit-codes.ts";
 import { onNpmGone } from "./npm-parent.ts";
 import { addSettingOptions } from "./setting-options.ts";

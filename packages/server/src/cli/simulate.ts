@@ -1,19 +1,19 @@
 /** `sluice simulate`: rehearses a plan in the simulator and reports what would happen. */
 import { closeSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
-import { Failure } from "../failure.ts";
-import { InputError, shown } from "../input-error.ts";
-import { FIELDS } from "../plan/fields.ts";
-import { Pace } from "../plan/pace.ts";
-import type { Mode, Plan } from "../plan/plan.ts";
-import { readPlanFile } from "../plan/plan-file.ts";
-import { type Given, isGiven, readPlan } from "../plan/read-plan.ts";
-import { LEAD_MS, type Outcome, rehearse, worldTimeOf } from "../plan/rehearsal.ts";
-import { comparisonText } from "../report/comparison.ts";
-import { htmlReport } from "../report/html-report.ts";
-import { jsonReport } from "../report/json-report.ts";
-import { textReport } from "../report/text-report.ts";
-import type { Console } from "./console.ts";
+import { Failure } from "../input/failure.ts";
+import { InputError, shown } from "../input/input-error.ts";
+import type { Console } from "../terminal/console.ts";
+import { FIELDS } from "../tools/plan/fields.ts";
+import { Pace } from "../tools/plan/pace.ts";
+import type { Mode, Plan } from "../tools/plan/plan.ts";
+import { readPlanFile } from "../tools/plan/plan-file.ts";
+import { type Given, isGiven, readPlan } from "../tools/plan/read-plan.ts";
+import { LEAD_MS, type Outcome, rehearse, worldTimeOf } from "../tools/plan/rehearsal.ts";
+import { comparisonText } from "../tools/report/comparison.ts";
+import { htmlReport } from "../tools/report/html-report.ts";
+import { jsonReport } from "../tools/report/json-report.ts";
+import { textReport } from "../tools/report/text-report.ts";
 
 interface Output {
   readonly isJson: boolean;

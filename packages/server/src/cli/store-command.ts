@@ -13,10 +13,10 @@ import type { SqlAdminStore } from "../admin/sql-admin-store.ts";
 import { loadSettings } from "../config/load-settings.ts";
 import type { ServerSettings } from "../config/settings.ts";
 import { SETTINGS } from "../config/settings-table.ts";
-import { Failure } from "../failure.ts";
-import { SYSTEM } from "../system.ts";
+import { Failure } from "../input/failure.ts";
+import { SYSTEM } from "../system/system.ts";
+import type { Console } from "../terminal/console.ts";
 import { addFlags, type Flag, type Given, type Outcome, readFlags } from "./command-flags.ts";
-import type { Console } from "./console.ts";
 import { addSettingOptions } from "./setting-options.ts";
 
 /** Where the store is: what these commands need of a server's settings. */

@@ -1,15 +1,15 @@
 /** `sluice top`: a running server, live in the terminal; or one frame of it as plain text. */
 import { Command } from "commander";
-import { InputError } from "../input-error.ts";
-import { wholeSpanWithin } from "../plan/readings.ts";
-import { frameOf, type Ranked, type Shown } from "../top/frame.ts";
-import { type Look, type Picture, pictureOf } from "../top/picture.ts";
-import { Terminal } from "../top/terminal.ts";
-import { Stranger, Watcher } from "../top/watcher.ts";
-import { Refused } from "./api-client.ts";
+import { Refused } from "../client/api-client.ts";
+import { InputError } from "../input/input-error.ts";
+import { wholeSpanWithin } from "../input/readings.ts";
+import type { Console } from "../terminal/console.ts";
+import { frameOf, type Ranked, type Shown } from "../tools/top/frame.ts";
+import { type Look, type Picture, pictureOf } from "../tools/top/picture.ts";
+import { Terminal } from "../tools/top/terminal.ts";
+import { Stranger, Watcher } from "../tools/top/watcher.ts";
 import { addServerOptions, checkedUrl, clientOf, isKeyGiven } from "./client-command.ts";
 import { addFlags, type Flag, readFlags } from "./command-flags.ts";
-import type { Console } from "./console.ts";
 
 const OPS_URL_DEFAULT = "http://127.0.0.1:9080";
 const INTERVAL_DEFAULT_MS = 2_000;

@@ -3,16 +3,16 @@ import { Command } from "commander";
 import { newId } from "../admin/admin-id.ts";
 import type { AdminStore } from "../admin/admin-store.ts";
 import type { WorkspaceRecord } from "../admin/records.ts";
-import { Failure } from "../failure.ts";
-import { exactSpan } from "../figures.ts";
-import { InputError } from "../input-error.ts";
-import { SYSTEM } from "../system.ts";
+import { Failure } from "../input/failure.ts";
+import { InputError } from "../input/input-error.ts";
+import { SYSTEM } from "../system/system.ts";
+import type { Console } from "../terminal/console.ts";
+import { tableOf } from "../terminal/text-table.ts";
+import { exactSpan } from "../text/figures.ts";
 import type { Flag, Outcome } from "./command-flags.ts";
-import type { Console } from "./console.ts";
 import { NAME } from "./key-flags.ts";
 import { DURATION, LIMIT } from "./rule-flags.ts";
 import { storeCommand } from "./store-command.ts";
-import { tableOf } from "./text-table.ts";
 
 const NONE: Flag = {
   name: "none",

@@ -4,7 +4,7 @@
  * Bounds and defaults are the library's; test/server-convergence-settings.test.ts checks that they match.
  */
 import type { GlobalMode, WhenFull } from "sluice";
-import { integerWithin, numberWithin, oneOf, wholeSpanWithin } from "../plan/readings.ts";
+import { integerWithin, numberWithin, oneOf, wholeSpanWithin } from "../input/readings.ts";
 import { suggestion } from "./setting.ts";
 import { optional, setting } from "./setting-row.ts";
 

@@ -1,6 +1,6 @@
 /** How processes and regions converge: the settings of convergence-table.ts, checked together, as options of the limiter. */
 import type { GlobalMode, WhenFull } from "sluice";
-import { InputError } from "../input-error.ts";
+import { InputError } from "../input/input-error.ts";
 import type { Read } from "./read-settings.ts";
 import { SETTINGS, type SettingName } from "./settings-table.ts";
 

@@ -3,9 +3,9 @@
  *
  * A name that is not known is refused: a misspelt one would silently mean the default.
  */
-import { InputError, shown } from "../input-error.ts";
-import { readTextFile } from "../text-file.ts";
-import { readYamlMap } from "../yaml-file.ts";
+import { InputError, shown } from "../input/input-error.ts";
+import { readTextFile } from "../input/text-file.ts";
+import { readYamlMap } from "../input/yaml-file.ts";
 import { environmentNameOf, flagOf, pathsOf, suggestion } from "./setting.ts";
 import { ALL_SETTINGS } from "./settings-table.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { InputError } from "../input-error.ts";
+import { InputError } from "../input/input-error.ts";
 import { loadSettings } from "./load-settings.ts";
 
 const SECRET = "hunter2-hunter2-hunter2";

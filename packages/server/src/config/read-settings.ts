@@ -4,7 +4,7 @@
  * Every value is known with its source, so that `sluice config check` can say where it comes from. A secret is shown by neither
  * this nor any error.
  */
-import { InputError, shown } from "../input-error.ts";
+import { InputError, shown } from "../input/input-error.ts";
 import { readSecretFile, type Source } from "./given.ts";
 import { environmentNameOf, FILE_SUFFIX, flagOf, type Setting } from "./setting.ts";
 import { SETTINGS, type SettingName, type SettingValues } from "./settings-table.ts";

@@ -4,8 +4,8 @@
  * Its names follow from its path: `redis.url` is `redis: { url: … }` in a file, `SLUICE_REDIS_URL` in the environment and
  * `--redis-url` on the command line.
  */
-import { nearest } from "../plan/nearest.ts";
-import type { Reading } from "../plan/readings.ts";
+import { nearest } from "../input/nearest.ts";
+import type { Reading } from "../input/readings.ts";
 
 export interface Setting<T = unknown> {
   readonly path: string;

@@ -1,5 +1,5 @@
 /** Every setting of `sluice serve`. docs/configuration.md lists the same, and a test holds the two together. */
-import { integerWithin, numberWithin, oneOf, type Reading, wholeSpanWithin } from "../plan/readings.ts";
+import { integerWithin, numberWithin, oneOf, type Reading, wholeSpanWithin } from "../input/readings.ts";
 import { CONVERGENCE_SETTINGS } from "./convergence-table.ts";
 import { type Setting, suggestion } from "./setting.ts";
 import { optional, setting } from "./setting-row.ts";

@@ -3,8 +3,8 @@ import type { Limiter } from "sluice";
 import type { AdminStore } from "../admin/admin-store.ts";
 import type { Directory, OverrideUse } from "../admin/directory.ts";
 import type { HitterDesk } from "../hitters/hitter-desk.ts";
+import type { Log } from "../log/log.ts";
 import type { Tally } from "../metrics/tally.ts";
-import type { Log } from "../serve/log.ts";
 import type { Tracer } from "../traces/tracer.ts";
 import type { RequestLog } from "./request-log.ts";
 

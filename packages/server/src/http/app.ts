@@ -10,6 +10,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
+import { Problem } from "../contract/problem.ts";
 import type { ApiParts } from "./api.ts";
 import { authenticate, type Caller } from "./authentication.ts";
 import { AuthenticationBrake } from "./authentication-brake.ts";
@@ -20,7 +21,6 @@ import type { Exchange } from "./exchange.ts";
 import { hasSeveralHosts, hostCheck } from "./host-check.ts";
 import { parseJsonBody } from "./json-text.ts";
 import { PAGES } from "./pages.ts";
-import { Problem } from "./problem.ts";
 import { ARRIVAL_COST, Quota } from "./quota.ts";
 import { rateHeadersOf } from "./rate-headers.ts";
 import { problemOf, refuse } from "./refusal.ts";

@@ -1,11 +1,11 @@
 /** `listChanges`: who changed what, before and after, the newest first. */
 import { type AuditSearch, searchAudit, stepOf } from "../admin/audit-search.ts";
 import type { AuditRecord } from "../admin/records.ts";
+import { type ChangeData, type ListChangesBody, PAGE_DEFAULT } from "../contract/schemas.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, namespaceMissing } from "./call.ts";
 import { lacking, may } from "./permission.ts";
 import { CHANGES_PER_UNIT } from "./quota.ts";
-import { type ChangeData, type ListChangesBody, PAGE_DEFAULT } from "./schemas.ts";
 
 export async function listChanges(
   { directory, store, quota, turnstiles }: AdminParts,

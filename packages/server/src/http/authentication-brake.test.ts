@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Log } from "../serve/log.ts";
+import type { Log } from "../log/log.ts";
 import { AuthenticationBrake } from "./authentication-brake.ts";
 import { networkOf } from "./client-network.ts";
 

@@ -5,9 +5,10 @@
  * bytes; `delayedMax` late answers at a time, each of which holds its connection for DELAY_MS. A budget is forgotten only when it is
  * whole again; while there is none to forget, all further networks share one.
  */
-import type { Log } from "../serve/log.ts";
+
+import { Problem } from "../contract/problem.ts";
+import type { Log } from "../log/log.ts";
 import { networkOf } from "./client-network.ts";
-import { Problem } from "./problem.ts";
 
 /** Unknown keys at once, and per second after that: more than clients with a revoked key send by mistake before somebody notices. */
 const BURST = 100;

@@ -1,7 +1,7 @@
 /** Who asks: the key of a request, its workspace, and whether both may be used. The workspace comes from the key alone. */
 import type { Directory } from "../admin/directory.ts";
 import type { KeyRecord, WorkspaceRecord } from "../admin/records.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../contract/problem.ts";
 
 export interface Caller {
   readonly key: KeyRecord;

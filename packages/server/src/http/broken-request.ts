@@ -4,8 +4,8 @@
  * connection.
  */
 import type { Socket } from "node:net";
+import { Problem, type ProblemKind } from "../contract/problem.ts";
 import type { Connections } from "./connections.ts";
-import { Problem, type ProblemKind } from "./problem.ts";
 import { requestIds } from "./request-id.ts";
 import type { RequestLog } from "./request-log.ts";
 

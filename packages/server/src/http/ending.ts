@@ -1,5 +1,5 @@
 /** What came of a request. */
-import type { Problem } from "./problem.ts";
+import type { Problem } from "../contract/problem.ts";
 
 export interface Ending {
   readonly status: number;

@@ -5,7 +5,7 @@
  * only to the names it was given, or else to those of loopback; null: to any.
  */
 import { isIPv4 } from "node:net";
-import { Problem } from "./problem.ts";
+import { Problem } from "../contract/problem.ts";
 
 export function hostCheck(hosts: readonly string[] | null): (host: string | undefined) => Problem | undefined {
   if (hosts === null) return () => undefined;

@@ -1,10 +1,10 @@
 /** `inspect`: explains what a request would be answered and from what, and counts nothing. */
 import type { CellInspection } from "sluice";
+import { Problem } from "../contract/problem.ts";
+import type { InspectBody, InspectData } from "../contract/schemas.ts";
 import type { Caller } from "./authentication.ts";
 import { type Answer, checkWellFormed, namespaceFor } from "./call.ts";
 import type { LimitParts } from "./limit-routes.ts";
-import { Problem } from "./problem.ts";
-import type { InspectBody, InspectData } from "./schemas.ts";
 
 export function inspect({ directory, limiter }: LimitParts, caller: Caller, body: InspectBody): Answer {
   const namespace = namespaceFor(directory, caller, body.namespace, "read_namespace");

@@ -6,7 +6,7 @@
  * asked for.
  */
 import { isUtf8 } from "node:buffer";
-import { Problem } from "./problem.ts";
+import { Problem } from "../contract/problem.ts";
 
 /** Bodies of this API are two deep: an array of objects. */
 const DEPTH_MAX = 8;

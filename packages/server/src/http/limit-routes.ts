@@ -8,15 +8,15 @@
  */
 import type { BatchDecision, Decision, LimitRequest } from "sluice";
 import type { NamespaceRecord, OverrideRecord } from "../admin/records.ts";
+import { Problem } from "../contract/problem.ts";
+import type { LimitBody, LimitData, MultiLimitBody, MultiLimitData } from "../contract/schemas.ts";
 import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { Decider } from "../traces/request-span.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, checkNewName, checkWellFormed, creatorOf } from "./call.ts";
 import { lacking, may } from "./permission.ts";
-import { Problem } from "./problem.ts";
 import type { CheckedLimit } from "./rate-headers.ts";
-import type { LimitBody, LimitData, MultiLimitBody, MultiLimitData } from "./schemas.ts";
 
 /** What is asked, after overrides. */
 interface Asked {

@@ -2,6 +2,14 @@
 import { type Actor, type NamespaceFlags, NameTaken } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
 import type { NamespaceRecord } from "../admin/records.ts";
+import { Problem } from "../contract/problem.ts";
+import type {
+  CreateNamespaceBody,
+  ListNamespacesBody,
+  NamespaceBody,
+  NamespaceData,
+  UpdateNamespaceBody,
+} from "../contract/schemas.ts";
 import type { Caller } from "./authentication.ts";
 import {
   type AdminParts,
@@ -14,15 +22,7 @@ import {
 } from "./call.ts";
 import { pageOf } from "./page.ts";
 import { lacking, may } from "./permission.ts";
-import { Problem } from "./problem.ts";
 import { ITEMS_PER_UNIT } from "./quota.ts";
-import type {
-  CreateNamespaceBody,
-  ListNamespacesBody,
-  NamespaceBody,
-  NamespaceData,
-  UpdateNamespaceBody,
-} from "./schemas.ts";
 
 export interface NamespaceParts extends AdminParts {
   readonly wallMs: () => number;

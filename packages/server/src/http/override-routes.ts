@@ -2,13 +2,13 @@
 import type { OverrideUse } from "../admin/directory.ts";
 import { starsIn } from "../admin/pattern.ts";
 import type { OverrideRecord } from "../admin/records.ts";
+import { Problem } from "../contract/problem.ts";
+import type { ListOverridesBody, OverrideBody, OverrideData, SetOverrideBody } from "../contract/schemas.ts";
 import type { ApiSettings } from "./api.ts";
 import type { Caller } from "./authentication.ts";
 import { type AdminParts, type Answer, actorOf, checkWellFormed, namespaceFor } from "./call.ts";
 import { pageOf } from "./page.ts";
-import { Problem } from "./problem.ts";
 import { ITEMS_PER_UNIT } from "./quota.ts";
-import type { ListOverridesBody, OverrideBody, OverrideData, SetOverrideBody } from "./schemas.ts";
 
 export interface OverrideParts extends AdminParts {
   readonly settings: Pick<ApiSettings, "overrideCaps">;

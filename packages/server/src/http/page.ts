@@ -1,8 +1,9 @@
 /** One page of a list that is ordered by a text: the cursor is the text of the last item, so what is added or deleted meanwhile
  * neither repeats nor hides another. */
+
+import { Problem } from "../contract/problem.ts";
+import { PAGE_DEFAULT } from "../contract/schemas.ts";
 import type { Answer } from "./call.ts";
-import { Problem } from "./problem.ts";
-import { PAGE_DEFAULT } from "./schemas.ts";
 
 interface PageRequest {
   readonly limit?: number;

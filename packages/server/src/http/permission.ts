@@ -1,6 +1,6 @@
 /** What a key may do. `*` is everything; else `ratelimit.*.<action>`, or `ratelimit.<namespace id>.<action>` for one namespace. */
 import type { KeyRecord } from "../admin/records.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../contract/problem.ts";
 
 export const ACTIONS = [
   "limit",

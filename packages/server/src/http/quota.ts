@@ -6,7 +6,7 @@
  */
 import type { Decision, Limiter, Rule } from "sluice";
 import type { WorkspaceRecord } from "../admin/records.ts";
-import { Problem } from "./problem.ts";
+import { Problem } from "../contract/problem.ts";
 
 /** No workspace has this id, so no customer's counts are near. */
 const QUOTA_WORKSPACE = "$sluice";

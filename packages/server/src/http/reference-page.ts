@@ -1,5 +1,5 @@
 /** A page to read the API by: plain HTML from the OpenAPI document, with no script and nothing from elsewhere. */
-import { escaped } from "../html-text.ts";
+import { escaped } from "../text/html-text.ts";
 import type { OpenApi, Operation } from "./openapi.ts";
 
 interface Schema {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Log } from "../serve/log.ts";
+import type { Log } from "../log/log.ts";
 import { problemOf } from "./refusal.ts";
 
 test("a mistake of the server is logged with its stack, and its text stays out of the answer", () => {

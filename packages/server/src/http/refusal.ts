@@ -4,9 +4,9 @@
  * What is nobody's mistake but ours is logged with its stack, and told without it.
  */
 import { AdminStoreAway, NamespaceLimitReached, TooManyChanges } from "../admin/admin-store.ts";
-import type { Log } from "../serve/log.ts";
+import { Problem } from "../contract/problem.ts";
+import type { Log } from "../log/log.ts";
 import type { Exchange } from "./exchange.ts";
-import { Problem } from "./problem.ts";
 
 /** Long enough for a store or a server to come back, short enough to be tried. */
 const RETRY_AFTER_S = 1;

@@ -5,7 +5,7 @@
  * of one byte took 400 MB.
  */
 import type { IncomingMessage } from "node:http";
-import { Problem } from "./problem.ts";
+import { Problem } from "../contract/problem.ts";
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
 const EMPTY = Buffer.alloc(0);

@@ -7,12 +7,12 @@
  */
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Log } from "../serve/log.ts";
+import { PROBLEMS, type ProblemKind } from "../contract/problem.ts";
+import type { LimitData, MultiLimitData } from "../contract/schemas.ts";
+import type { Log } from "../log/log.ts";
+import { traceParentOf } from "../traces/trace-parent.ts";
 import type { Ending } from "./ending.ts";
 import type { Exchange } from "./exchange.ts";
-import { PROBLEMS, type ProblemKind } from "./problem.ts";
-import type { LimitData, MultiLimitData } from "./schemas.ts";
-import { traceParentOf } from "./trace-parent.ts";
 
 export interface RequestLogSettings {
   readonly requests: "off" | "errors" | "all";

@@ -4,6 +4,8 @@
  * Validation, the OpenAPI document, the page that shows it, and the suites that walk all routes are made from it.
  */
 import type { TSchema } from "typebox";
+import type { ProblemKind } from "../contract/problem.ts";
+import * as schemas from "../contract/schemas.ts";
 import { listChanges } from "./audit-route.ts";
 import type { Caller } from "./authentication.ts";
 import type { Answer } from "./call.ts";
@@ -19,8 +21,6 @@ import {
 } from "./namespace-routes.ts";
 import { deleteOverride, getOverride, listOverrides, type OverrideParts, setOverride } from "./override-routes.ts";
 import type { Action } from "./permission.ts";
-import type { ProblemKind } from "./problem.ts";
-import * as schemas from "./schemas.ts";
 import { topIdentifiers } from "./top-identifiers-route.ts";
 
 export type RouteParts = LimitParts & NamespaceParts & OverrideParts;

@@ -1,12 +1,13 @@
 /** `topIdentifiers`: who used a namespace most, or was denied most, over the last minutes. */
+
+import { Problem } from "../contract/problem.ts";
+import { PAGE_DEFAULT, type TopIdentifiersBody, type TopIdentifiersData } from "../contract/schemas.ts";
 import { firstOf } from "../hitters/ranking.ts";
 import type { Caller } from "./authentication.ts";
 import { type Answer, namespaceFor } from "./call.ts";
 import type { LimitParts } from "./limit-routes.ts";
 import type { NamespaceParts } from "./namespace-routes.ts";
-import { Problem } from "./problem.ts";
 import { ARRIVAL_COST, RANKING_UNITS } from "./quota.ts";
-import { PAGE_DEFAULT, type TopIdentifiersBody, type TopIdentifiersData } from "./schemas.ts";
 
 export async function topIdentifiers(
   { directory, hitters, wallMs, quota, turnstiles }: LimitParts & NamespaceParts,

@@ -5,7 +5,7 @@
  * cheap: one that runs long in one piece still holds everybody up for as long.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import { Problem } from "./problem.ts";
+import { Problem } from "../contract/problem.ts";
 
 /** The one that runs included. */
 const WORKSPACE_MAX = 8;

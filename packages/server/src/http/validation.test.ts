@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Problem } from "./problem.ts";
-import { LimitBody, MultiLimitBody } from "./schemas.ts";
+import { Problem } from "../contract/problem.ts";
+import { LimitBody, MultiLimitBody } from "../contract/schemas.ts";
 import { bodyCheck } from "./validation.ts";
 
 function problemOf(check: (body: unknown) => void, body: unknown): Problem {

@@ -5,8 +5,8 @@
 import { dirname, join } from "node:path";
 import { sqlitePath } from "../admin/open-admin-store.ts";
 import type { ServerSettings } from "../config/settings.ts";
-import { Failure } from "../failure.ts";
-import { FolderFailure, makeFolder } from "../folder.ts";
+import { Failure } from "../input/failure.ts";
+import { FolderFailure, makeFolder } from "../system/folder.ts";
 import { type DataRisk, dataRisks } from "./data-risk.ts";
 
 export interface DataPlace {

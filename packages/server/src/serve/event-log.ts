@@ -1,6 +1,6 @@
 /** What the limiter meets, in the log: troubles as warnings, their ends as information. */
 import type { EventListener, LimiterEvent } from "sluice";
-import type { Log } from "./log.ts";
+import type { Log } from "../log/log.ts";
 
 export function eventLog(log: Log): EventListener {
   return (event) => {

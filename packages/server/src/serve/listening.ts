@@ -1,6 +1,6 @@
 /** Opens a port, or says in a user's words why it cannot be. */
 import type { AddressInfo, Server } from "node:net";
-import { Failure } from "../failure.ts";
+import { Failure } from "../input/failure.ts";
 
 export interface Place {
   readonly host: string;

@@ -9,8 +9,8 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Failure } from "../failure.ts";
 import { hasSeveralHosts, hostCheck, usualNames } from "../http/host-check.ts";
+import { Failure } from "../input/failure.ts";
 import { listen } from "./listening.ts";
 import type { Readiness } from "./readiness.ts";
 

@@ -6,7 +6,7 @@
  */
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { makeFolder } from "../folder.ts";
+import { makeFolder } from "../system/folder.ts";
 
 /** Answers its path. Throws if it cannot be written: the key is then known to nobody. */
 export function writeRootKey(folder: string, token: string): string {

@@ -1,8 +1,8 @@
 /** A parent's side of one worker: what it told, and what is asked of it. */
 import type { Worker } from "node:cluster";
 import type { ServerSettings } from "../config/settings.ts";
-import { Failure } from "../failure.ts";
 import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
+import { Failure } from "../input/failure.ts";
 import type { Reading } from "../metrics/reading.ts";
 import type { Readiness } from "./readiness.ts";
 import type { StopReport } from "./service.ts";

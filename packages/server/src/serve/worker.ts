@@ -4,9 +4,10 @@
  *
  * It ends with its parent, at once (node:cluster sees to that): without one nobody would replace it, stop it or know of it.
  */
-import { Failure } from "../failure.ts";
+
 import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
-import { createLog, type Log } from "./log.ts";
+import { Failure } from "../input/failure.ts";
+import { createLog, type Log } from "../log/log.ts";
 import { type Server, startServer } from "./server.ts";
 import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
 

@@ -5,8 +5,8 @@
  * again. `/ready` gets the reason in fixed words: a driver's own may name users and hosts.
  */
 import type { FailureKind, SqlFailure } from "../admin/sql-link.ts";
-import { SYSTEM } from "../system.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "../log/log.ts";
+import { SYSTEM } from "../system/system.ts";
 
 const REPEAT_MS = 60_000;
 

@@ -1,8 +1,8 @@
 /** The tracer that a configuration asks for. */
 import { randomUUID } from "node:crypto";
 import manifest from "../../package.json" with { type: "json" };
-import type { Log } from "../serve/log.ts";
-import { SYSTEM } from "../system.ts";
+import type { Log } from "../log/log.ts";
+import { SYSTEM } from "../system/system.ts";
 import { SpanExporter } from "./span-exporter.ts";
 import { Tracer } from "./tracer.ts";
 

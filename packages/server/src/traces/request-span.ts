@@ -4,8 +4,8 @@
  * What it says is bounded and is nobody's name: no identifier, no key, no body.
  */
 import type { BatchDecision, Decision, Limiter } from "sluice";
+import { PROBLEMS } from "../contract/problem.ts";
 import type { Ending } from "../http/ending.ts";
-import { PROBLEMS } from "../http/problem.ts";
 import type { Span } from "./span.ts";
 
 /** What the routes ask of a limiter. */

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { SYSTEM } from "../system.ts";
+import { SYSTEM } from "../system/system.ts";
 import type { Span } from "./span.ts";
 import { SpanExporter } from "./span-exporter.ts";
 

@@ -8,7 +8,7 @@
 import { Agent as HttpAgent, request as requestOf } from "node:http";
 import { Agent as TlsAgent, request as tlsRequestOf } from "node:https";
 import type { Timers } from "sluice";
-import type { Log } from "../serve/log.ts";
+import type { Log } from "../log/log.ts";
 import { otlpJson, type Scope } from "./otlp-json.ts";
 import type { Attributes, Span } from "./span.ts";
 

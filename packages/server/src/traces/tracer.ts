@@ -6,9 +6,9 @@
  */
 import { randomFillSync } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { traceParentOf } from "../http/trace-parent.ts";
 import { RequestSpan } from "./request-span.ts";
 import type { SpanExporter } from "./span-exporter.ts";
+import { traceParentOf } from "./trace-parent.ts";
 
 const TRACE_ID_BYTES = 16;
 const SPAN_ID_BYTES = 8;

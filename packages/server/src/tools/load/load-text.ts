@@ -1,0 +1,69 @@
+/** The result of a load as a person reads it. */
+import { whole } from "../../text/figures.ts";
+import type { Percentiles } from "./latencies.ts";
+import type { LoadResult } from "./load-result.ts";
+
+/** More than this part sent late, and the figures say as much of the generator as of the server. */
+const LATE_RATIO_MAX = 0.01;
+
+export function loadText(result: LoadResult): string {
+  const { due, answered, answeredPerSecond, unsent, elapsedMs, latencyMs, generator } = result;
+  const isLate = generator.late > LATE_RATIO_MAX * due;
+  const seconds = (elapsedMs / 1_000).toFixed(1);
+  const parts = [
+    `${whole(due)} requests due, ${whole(answered)} answered in ${seconds} s: ${whole(answeredPerSecond)} a second`,
+    "",
+    aligned([["outcome", "requests", "share"], ...outcomesOf(result)]),
+    "",
+    aligned([
+      ["latency, ms", "p50", "p90", "p99", "p99.9", "max"],
+      ["from when it was due", ...figuresOf(latencyMs.corrected)],
+      ["from when it was sent", ...figuresOf(latencyMs.service)],
+      ["the generator's own delay", ...figuresOf(generator.lateMs)],
+    ]),
+    "",
+    `sent late by the generator itself: ${whole(generator.late)} (${share(generator.late, due)}), by more than ${generator.thresholdMs} ms`,
+  ];
+  if (isLate) {
+    parts.push(
+      "that is much: the machine is busy, or the rate too high for one process; what is counted from when it was due holds this delay too",
+    );
+  }
+  if (unsent > 0)
+    parts.push(`never sent: ${whole(unsent)}, because no connection came free: ${whyUnsent(result, isLate)}`);
+  return parts.join("\n");
+}
+
+/** A request without an answer in time is the server's slowness; a connection that failed otherwise need not be. */
+function whyUnsent({ connectionErrors }: LoadResult, isLate: boolean): string {
+  if (Object.keys(connectionErrors).some((code) => code !== "timeout")) return "connections failed, as told above";
+  if (isLate) return "the generator was late, and the server may be slow too";
+  return "the server does not keep up with this rate, and would be slower than shown";
+}
+
+function outcomesOf({ due, allowed, denied, httpErrors, connectionErrors, unsent }: LoadResult): string[][] {
+  const row = (name: string, count: number) => [name, whole(count), share(count, due)];
+  return [
+    row("allowed", allowed),
+    row("denied", denied),
+    ...Object.entries(httpErrors).map(([status, count]) => row(`HTTP ${status}`, count)),
+    ...Object.entries(connectionErrors).map(([code, count]) => row(`connection: ${code}`, count)),
+    ...(unsent > 0 ? [row("never sent", unsent)] : []),
+  ];
+}
+
+function figuresOf({ p50, p90, p99, p999, max }: Percentiles): string[] {
+  return [p50, p90, p99, p999, max].map((ms) => ms.toFixed(2));
+}
+
+function share(count: number, all: number): string {
+  return `${((100 * count) / Math.max(1, all)).toFixed(count > 0 && count < all / 1_000 ? 3 : 1)} %`;
+}
+
+/** The first column from the left, figures from the right. */
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
+  return rows
+    .map((row) => row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join("  "))
+    .join("\n");
+}

@@ -1,0 +1,156 @@
+/** The report for a terminal: what was planned, window by window, over time, in figures, and what to do about it. */
+import { rate, ratio, span, whole } from "../../text/figures.ts";
+import type { Measured } from "../plan/measured.ts";
+import { isConverging, type Plan } from "../plan/plan.ts";
+import type { Outcome } from "../plan/rehearsal.ts";
+import type { Advice } from "../plan/sizing.ts";
+import { terminalPlot } from "./terminal-plot.ts";
+
+/** Rows of the table of windows at its beginning and at its end; of those between, the worst stays. */
+const ROWS_EACH = 8;
+
+const WIDTH = 96;
+const NAME_WIDTH = 26;
+
+/** Everything, for one plan. */
+export function textReport(outcome: Outcome): string {
+  return [
+    heading(outcome.plan),
+    ...(outcome.isPartial
+      ? ["PARTIAL: ended before the plan was over. Everything below is of the part that ran.", ""]
+      : []),
+    ...(outcome.problem === undefined ? [] : [brokenPromise(outcome), ""]),
+    windowTable(outcome),
+    "",
+    "Admitted against the limit: what a perfect counter would show (current window + share of the last); ┄ is the limit",
+    "",
+    terminalPlot(outcome),
+    "",
+    ...figuresOf(outcome).flatMap(([name, figure]) => figureLines(name, figure)),
+    "",
+    ...adviceLines(outcome.advice),
+  ].join("\n");
+}
+
+export function heading(plan: Plan): string {
+  const { regions, processes, limit, duration, load, shape, mode, seed, faults, windows } = plan;
+  const count = (n: number, noun: string) => `${whole(n)} ${noun}${n === 1 ? "" : noun.endsWith("s") ? "es" : "s"}`;
+  return [
+    `Plan: ${count(regions, "region")} of ${count(processes, "process")}, limit ${whole(limit)} in ${span(duration)}, ` +
+      `${load} × the limit asked, ${count(windows, "window")}`,
+    `      shape ${shape}, mode ${mode}, flush ${span(plan.flush)}, publish ${span(plan.publish)}, import ${span(plan.import)}, ` +
+      `floor ${plan.floor ?? "auto"}, faults ${faults.text}, seed ${seed}`,
+    "",
+  ].join("\n");
+}
+
+export function brokenPromise({ problem, plan }: Measured): string {
+  return `A PROMISE OF SLUICE DID NOT HOLD, which is a bug in it: ${problem} (seed ${plan.seed})`;
+}
+
+type Row = readonly [string, string, string, string, string, string, string];
+
+function windowTable({ windows, plan }: Measured): string {
+  const head: Row = ["window", "asked", "admitted", "÷ limit", "denied", "false denials", "degraded"];
+  const rows = windows.map(
+    ({ fromMs, asked, admitted, denied, falseDenials, degraded }): Row => [
+      span(Math.max(0, fromMs)),
+      whole(asked),
+      whole(admitted),
+      ratio(admitted / plan.limit),
+      whole(denied),
+      whole(falseDenials),
+      whole(degraded),
+    ],
+  );
+  const worst = windows.reduce((best, { admitted }, i) => (admitted > windows[best]!.admitted ? i : best), 0);
+  const all = [head, ...shortened(rows, worst)];
+  const widths = head.map((_, i) => Math.max(...all.map((row) => row[i]!.length)));
+  return all
+    .map((row) => row.map((text, i) => (i === 0 ? text.padEnd(widths[i]!) : text.padStart(widths[i]!))).join("   "))
+    .map((line) => `  ${line}`.trimEnd())
+    .join("\n");
+}
+
+/** The first rows, the last ones and the worst, and how many are left out between. */
+function shortened(rows: readonly Row[], worst: number): Row[] {
+  const isShown = (i: number) => i < ROWS_EACH || i >= rows.length - ROWS_EACH || i === worst;
+  const shown: Row[] = [];
+  let left = 0;
+  for (const [i, row] of rows.entries()) {
+    if (!isShown(i)) left++;
+    else {
+      if (left > 0) shown.push([`… ${whole(left)} more`, "", "", "", "", "", ""]);
+      shown.push(row);
+      left = 0;
+    }
+  }
+  return shown;
+}
+
+/** The figures that every report shows, as name and text. */
+export function figuresOf(outcome: Measured): (readonly [string, string])[] {
+  const { plan, perSecond, waits, faults } = outcome;
+  const struck = Object.entries(faults).map(([kind, count]) => `${kind} ${whole(count)}`);
+  return [
+    ["worst window", `${ratio(outcome.admittedOverLimit)} × the limit`],
+    ["worst excess", `${whole(outcome.worstExcess)} over the limit; the bound E was ${whole(outcome.bound)}`],
+    ...(outcome.worstExcessDegraded > 0
+      ? [["  while degraded", `${whole(outcome.worstExcessDegraded)} over the limit; E says nothing of these`] as const]
+      : []),
+    ["false denials", falseDenials(outcome)],
+    ["time to converge", convergence(outcome)],
+    ["Redis", `${rate(perSecond.redisCommands)} commands/s in ${rate(perSecond.redisCalls)} calls/s, all origins`],
+    ["SQL", `${rate(perSecond.sqlStatements)} statements/s, ${rate(perSecond.sqlRows)} rows/s written`],
+    ["waited for the origin", `${(100 * waits.part).toFixed(1)} % of requests, ${span(waits.worstMs)} at most`],
+    ...(struck.length > 0 ? [["faults", struck.join(", ")] as const] : []),
+    ["simulated", `${span(Math.round(outcome.virtualMs / 1_000) * 1_000)}, ${whole(outcome.events)} events`],
+    ...(isConverging(plan) || plan.regions === 1 ? [] : [["regions", "do not hear of each other's counts"] as const]),
+  ];
+}
+
+function falseDenials({ falseDenials: count, plan }: Measured): string {
+  const note = count > 0 && plan.mode !== "counters" ? " (the denial channel says full on a region's word)" : "";
+  return `${whole(count)}${note}`;
+}
+
+function convergence({ convergenceMs, convergencePromisedMs, unheard, isPartial }: Measured): string {
+  if (convergenceMs === undefined) {
+    return `not measured: ${isPartial ? "the run was ended before" : "nothing was accepted in the last window"}`;
+  }
+  const rest = unheard > 0 ? `; ${whole(unheard)} of the last window are never heard of everywhere` : "";
+  const isKept = convergenceMs <= convergencePromisedMs;
+  const promise = `${isKept ? "within the" : "NOT within the"} ${span(Math.round(convergencePromisedMs))} promised`;
+  return `${span(Math.round(convergenceMs))}, ${promise}${rest}`;
+}
+
+function adviceLines(advice: readonly Advice[]): string[] {
+  if (advice.length === 0) return ["Advice: none, every sizing rule holds."];
+  return [
+    "Advice",
+    ...advice.flatMap(({ rule, says, mend }) => [
+      `  - ${rule}`,
+      ...[...wrapped(`${says}.`, WIDTH), ...wrapped(`Try ${mend}.`, WIDTH)].map((line) => `    ${line}`),
+    ]),
+  ];
+}
+
+function figureLines(name: string, figure: string): string[] {
+  const lines = wrapped(figure, WIDTH - NAME_WIDTH);
+  return lines.map((line, i) => `  ${(i === 0 ? name : "").padEnd(NAME_WIDTH)}${line}`);
+}
+
+/** Lines of at most `width`, broken between words. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === "" ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line];
+}
