@@ -53,8 +53,65 @@ const drivers = {
 
 const external = ["npm", "npm-dev", "npm-peer", "npm-optional", "npm-bundled", "npm-no-pkg", "npm-unknown", "core"];
 
+/** The server's rules stand apart from the library's. */
+const serverSrc = "^packages/server/src/";
+
+/**
+ * The folders of the server, the lowest first: a file imports only from its own folder and from those listed before it, so that there is no
+ * cycle between folders. Tests are no exception. A subfolder has its own line. A new folder has to be named here first.
+ */
+const serverFolders = [
+  "system",
+  "text",
+  "input",
+  "terminal",
+  "log",
+  "client",
+  "admin",
+  "metrics",
+  "hitters",
+  "traces",
+  "contract",
+  "http",
+  "config",
+  "serve",
+  "tools/load",
+  "tools/top",
+  "tools/doctor",
+  "tools/plan",
+  "tools/report",
+  "cli",
+];
+const filesOf = (/** @type {readonly string[]} */ folders) => `${serverSrc}(${folders.join("|")})/[^/]+$`;
+
+const serverRules = [
+  ...serverFolders.map((folder, at) => ({
+    name: `server-${folder.replace("/", "-")}-imports-downwards`,
+    comment: `${folder} of the server may import ${serverFolders.slice(0, at + 1).join(", ")} and nothing else of the server.`,
+    severity: "error",
+    from: { path: filesOf([folder]) },
+    to: { path: serverSrc, pathNot: filesOf(serverFolders.slice(0, at + 1)) },
+  })),
+  {
+    name: "server-known-folders-only",
+    comment:
+      "A source file outside the folders named in the list. Only main.ts stands at the root, and nothing imports it.",
+    severity: "error",
+    from: {},
+    to: { path: serverSrc, pathNot: filesOf(serverFolders) },
+  },
+  {
+    name: "server-no-other-folders",
+    comment: "The same for files that nobody imports, such as tests.",
+    severity: "error",
+    from: { path: serverSrc, pathNot: [filesOf(serverFolders), `${serverSrc}main[.]ts$`] },
+    to: {},
+  },
+];
+
 export default {
   forbidden: [
+    ...serverRules,
     {
       name: "no-cycles",
       comment: "Two modules that import each other are one module in two files.",

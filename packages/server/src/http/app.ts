@@ -10,7 +10,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
-import { Problem } from "../contract/problem.ts";
+import { PROBLEMS, Problem } from "../contract/problem.ts";
 import type { ApiParts } from "./api.ts";
 import { authenticate, type Caller } from "./authentication.ts";
 import { AuthenticationBrake } from "./authentication-brake.ts";
@@ -220,7 +220,13 @@ class Api {
     const { span } = exchange;
     if (requestLog === null && span === null) return;
     const ending = { status, tookMs, problem, data };
-    span?.end(exchange.request.method!, namespaceIn(exchange.body), ending);
+    span?.end({
+      method: exchange.request.method!,
+      namespace: namespaceIn(exchange.body),
+      status,
+      problem: problem === null ? null : PROBLEMS[problem.kind].type,
+      data,
+    });
     requestLog?.ended(exchange, ending);
   }
 }

@@ -1,8 +1,8 @@
 /** The outside of a command: where it reads time and writes text. Passed in, so that a command can be tried without it.
  *
  * The one place where a command's text is printed, and so where it is made safe: what others have stored must not control the terminal. */
-import type { Screen } from "../tools/top/terminal.ts";
 import { safeText } from "./safe-text.ts";
+import { type Screen, systemScreen } from "./screen.ts";
 
 export interface Console {
   /** Results, and nothing else. */
@@ -58,37 +58,6 @@ export function systemConsole(): Console {
           callback(STOP_CODES[signal]);
         });
       }
-    },
-  };
-}
-
-const COLUMNS_USUAL = 80;
-const ROWS_USUAL = 24;
-
-function systemScreen(input: NodeJS.ReadStream, output: NodeJS.WriteStream): Screen {
-  return {
-    // One that does not know its size says 0.
-    size: () => ({ columns: output.columns || COLUMNS_USUAL, rows: output.rows || ROWS_USUAL }),
-    write: (text) => {
-      output.write(text);
-    },
-    onKey: (callback) => {
-      // Keys from elsewhere than a terminal are none.
-      if (input.isTTY !== true) return () => {};
-      const hear = (chunk: Buffer) => {
-        for (const key of chunk.toString()) callback(key);
-      };
-      input.setRawMode(true);
-      input.on("data", hear);
-      return () => {
-        input.off("data", hear);
-        input.setRawMode(false);
-        input.pause();
-      };
-    },
-    onResize: (callback) => {
-      output.on("resize", callback);
-      return () => output.off("resize", callback);
     },
   };
 }

@@ -4,12 +4,21 @@
  * What it says is bounded and is nobody's name: no identifier, no key, no body.
  */
 import type { BatchDecision, Decision, Limiter } from "sluice";
-import { PROBLEMS } from "../contract/problem.ts";
-import type { Ending } from "../http/ending.ts";
 import type { Span } from "./span.ts";
 
 /** What the routes ask of a limiter. */
 export type Decider = Pick<Limiter, "decide" | "decideMany" | "inspect">;
+
+/** What came of a request. */
+export interface SpanEnd {
+  readonly method: string;
+  readonly namespace: string | undefined;
+  readonly status: number;
+  /** The type of the problem that it was refused with; null where it was answered. */
+  readonly problem: string | null;
+  /** What it was answered. */
+  readonly data: unknown;
+}
 
 export interface SpanBegin {
   readonly operation: string;
@@ -59,7 +68,7 @@ export class RequestSpan {
     return late;
   }
 
-  end(method: string, namespace: string | undefined, { status, problem, data }: Ending): void {
+  end({ method, namespace, status, problem, data }: SpanEnd): void {
     const { operation, parentSpanId, spanId } = this.#begin;
     const isError = status >= SERVER_ERROR;
     const attributes = {
@@ -68,7 +77,7 @@ export class RequestSpan {
       "http.route": `/v2/${operation}`,
       "url.path": `/v2/${operation}`,
       ...(namespace === undefined ? {} : { "sluice.namespace": namespace }),
-      ...(problem === null ? outcomeOf(data) : { "sluice.problem": PROBLEMS[problem.kind].type }),
+      ...(problem === null ? outcomeOf(data) : { "sluice.problem": problem }),
       ...(this.#source === undefined ? {} : { "sluice.source": this.#source, "sluice.degraded": this.#isDegraded }),
       ...(isError ? { "error.type": String(status) } : {}),
     };

@@ -139,7 +139,7 @@ describe("sizing rules", () => {
   });
 
   test("each has a case here and a line in docs/planner.md, in one order", () => {
-    const page = readFileSync(new URL("../../../../docs/planner.md", import.meta.url), "utf8");
+    const page = readFileSync(new URL("../../../../../docs/planner.md", import.meta.url), "utf8");
     const inPage = [...page.slice(page.indexOf("## Sizing rules")).matchAll(/^\| `([a-z-]+)`/gm)].map(
       ([, name]) => name,
     );

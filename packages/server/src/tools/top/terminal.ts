@@ -3,16 +3,8 @@
  *
  * Drawn over the last frame line by line, and never cleared in between: it does not flicker.
  */
+import type { Screen } from "../../terminal/screen.ts";
 import type { Line, Tone } from "./frame.ts";
-
-/** What a command may do with the terminal that its results go to. */
-export interface Screen {
-  readonly size: () => { readonly columns: number; readonly rows: number };
-  readonly write: (text: string) => void;
-  /** Every key, as the terminal sends it; answers how to stop listening. */
-  readonly onKey: (callback: (key: string) => void) => () => void;
-  readonly onResize: (callback: () => void) => () => void;
-}
 
 const ESC = "\u001b[";
 const ENTER = `${ESC}?1049h${ESC}?25l`;

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { expositionOf } from "../../metrics/exposition.ts";
 import type { Readiness } from "../../serve/readiness.ts";
+import type { Screen } from "../../terminal/screen.ts";
 import { frameOf } from "./frame.ts";
 import { type Look, pictureOf } from "./picture.ts";
 import { SeriesTable } from "./series.ts";
-import { type Screen, Terminal } from "./terminal.ts";
+import { Terminal } from "./terminal.ts";
 
 const ok = { status: "ok" } as const;
 const readiness: Readiness = { ready: true, layers: { admin: ok, region: ok, global: ok } };
