@@ -1,5 +1,5 @@
 /** The flags of `sluice keys`. */
-import { ACTIONS } from "../http/permission.ts";
+import { ACTIONS } from "../access/permission.ts";
 import { InputError, shown } from "../input/input-error.ts";
 import { spanWithin, wholeSpanWithin } from "../input/readings.ts";
 import type { Flag } from "./command-flags.ts";

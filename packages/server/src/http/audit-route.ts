@@ -2,10 +2,10 @@
 import { type AuditSearch, searchAudit, stepOf } from "../admin/audit-search.ts";
 import type { AuditRecord } from "../admin/records.ts";
 import { type ChangeData, type ListChangesBody, PAGE_DEFAULT } from "../contract/schemas.ts";
-import type { Caller } from "./authentication.ts";
-import { type AdminParts, type Answer, namespaceMissing } from "./call.ts";
-import { lacking, may } from "./permission.ts";
-import { CHANGES_PER_UNIT } from "./quota.ts";
+import type { Caller } from "../access/caller.ts";
+import { type AdminParts, type Answer, namespaceMissing } from "../access/actor.ts";
+import { lacking, may } from "../access/permission.ts";
+import { CHANGES_PER_UNIT } from "../access/quota.ts";
 
 export async function listChanges(
   { directory, store, quota, turnstiles }: AdminParts,

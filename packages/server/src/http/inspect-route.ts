@@ -2,9 +2,9 @@
 import type { CellInspection } from "sluice";
 import { Problem } from "../contract/problem.ts";
 import type { InspectBody, InspectData } from "../contract/schemas.ts";
-import type { Caller } from "./authentication.ts";
-import { type Answer, checkWellFormed, namespaceFor } from "./call.ts";
-import type { LimitParts } from "./limit-routes.ts";
+import type { Caller } from "../access/caller.ts";
+import { type Answer, checkWellFormed, namespaceFor } from "../access/actor.ts";
+import type { LimitParts } from "../decisions/decisions.ts";
 
 export function inspect({ directory, limiter }: LimitParts, caller: Caller, body: InspectBody): Answer {
   const namespace = namespaceFor(directory, caller, body.namespace, "read_namespace");

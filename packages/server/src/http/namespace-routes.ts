@@ -10,7 +10,7 @@ import type {
   NamespaceData,
   UpdateNamespaceBody,
 } from "../contract/schemas.ts";
-import type { Caller } from "./authentication.ts";
+import type { Caller } from "../access/caller.ts";
 import {
   type AdminParts,
   type Answer,
@@ -19,10 +19,10 @@ import {
   creatorOf,
   namespaceFor,
   namespaceMissing,
-} from "./call.ts";
+} from "../access/actor.ts";
 import { pageOf } from "./page.ts";
-import { lacking, may } from "./permission.ts";
-import { ITEMS_PER_UNIT } from "./quota.ts";
+import { lacking, may } from "../access/permission.ts";
+import { ITEMS_PER_UNIT } from "../access/quota.ts";
 
 export interface NamespaceParts extends AdminParts {
   readonly wallMs: () => number;

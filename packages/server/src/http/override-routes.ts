@@ -5,10 +5,10 @@ import type { OverrideRecord } from "../admin/records.ts";
 import { Problem } from "../contract/problem.ts";
 import type { ListOverridesBody, OverrideBody, OverrideData, SetOverrideBody } from "../contract/schemas.ts";
 import type { ApiSettings } from "./api.ts";
-import type { Caller } from "./authentication.ts";
-import { type AdminParts, type Answer, actorOf, checkWellFormed, namespaceFor } from "./call.ts";
+import type { Caller } from "../access/caller.ts";
+import { type AdminParts, type Answer, actorOf, checkWellFormed, namespaceFor } from "../access/actor.ts";
 import { pageOf } from "./page.ts";
-import { ITEMS_PER_UNIT } from "./quota.ts";
+import { ITEMS_PER_UNIT } from "../access/quota.ts";
 
 export interface OverrideParts extends AdminParts {
   readonly settings: Pick<ApiSettings, "overrideCaps">;

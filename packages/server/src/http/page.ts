@@ -3,7 +3,7 @@
 
 import { Problem } from "../contract/problem.ts";
 import { PAGE_DEFAULT } from "../contract/schemas.ts";
-import type { Answer } from "./call.ts";
+import type { Answer } from "../access/actor.ts";
 
 interface PageRequest {
   readonly limit?: number;

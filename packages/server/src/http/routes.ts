@@ -7,10 +7,10 @@ import type { TSchema } from "typebox";
 import type { ProblemKind } from "../contract/problem.ts";
 import * as schemas from "../contract/schemas.ts";
 import { listChanges } from "./audit-route.ts";
-import type { Caller } from "./authentication.ts";
-import type { Answer } from "./call.ts";
+import type { Caller } from "../access/caller.ts";
+import type { Answer } from "../access/actor.ts";
 import { inspect } from "./inspect-route.ts";
-import { type LimitParts, limit, limitText, multiLimit } from "./limit-routes.ts";
+import { type LimitParts, limit, limitText, multiLimit } from "../decisions/decisions.ts";
 import {
   createNamespace,
   deleteNamespace,
@@ -20,7 +20,7 @@ import {
   updateNamespace,
 } from "./namespace-routes.ts";
 import { deleteOverride, getOverride, listOverrides, type OverrideParts, setOverride } from "./override-routes.ts";
-import type { Action } from "./permission.ts";
+import type { Action } from "../access/permission.ts";
 import { topIdentifiers } from "./top-identifiers-route.ts";
 
 export type RouteParts = LimitParts & NamespaceParts & OverrideParts;

@@ -3,11 +3,11 @@
 import { Problem } from "../contract/problem.ts";
 import { PAGE_DEFAULT, type TopIdentifiersBody, type TopIdentifiersData } from "../contract/schemas.ts";
 import { firstOf } from "../hitters/ranking.ts";
-import type { Caller } from "./authentication.ts";
-import { type Answer, namespaceFor } from "./call.ts";
-import type { LimitParts } from "./limit-routes.ts";
+import type { Caller } from "../access/caller.ts";
+import { type Answer, namespaceFor } from "../access/actor.ts";
+import type { LimitParts } from "../decisions/decisions.ts";
 import type { NamespaceParts } from "./namespace-routes.ts";
-import { ARRIVAL_COST, RANKING_UNITS } from "./quota.ts";
+import { ARRIVAL_COST, RANKING_UNITS } from "../access/quota.ts";
 
 export async function topIdentifiers(
   { directory, hitters, wallMs, quota, turnstiles }: LimitParts & NamespaceParts,

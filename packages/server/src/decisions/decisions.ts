@@ -13,10 +13,10 @@ import type { LimitBody, LimitData, MultiLimitBody, MultiLimitData } from "../co
 import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { Decider } from "../traces/request-span.ts";
-import type { Caller } from "./authentication.ts";
-import { type AdminParts, type Answer, checkNewName, checkWellFormed, creatorOf } from "./call.ts";
-import { lacking, may } from "./permission.ts";
-import type { CheckedLimit } from "./rate-headers.ts";
+import type { Caller } from "../access/caller.ts";
+import { type AdminParts, type Answer, checkNewName, checkWellFormed, creatorOf } from "../access/actor.ts";
+import { lacking, may } from "../access/permission.ts";
+import type { CheckedLimit } from "../http/rate-headers.ts";
 
 /** What is asked, after overrides. */
 interface Asked {

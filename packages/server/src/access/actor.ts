@@ -5,11 +5,11 @@ import type { AdminStore, KeyActor } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
 import type { NamespaceRecord } from "../admin/records.ts";
 import { Problem } from "../contract/problem.ts";
-import { type Caller, usable } from "./authentication.ts";
+import { type Caller, usable } from "./caller.ts";
 import { type Action, lacking, may } from "./permission.ts";
 import type { Charge } from "./quota.ts";
-import type { CheckedLimit } from "./rate-headers.ts";
-import type { Turnstile } from "./turnstile.ts";
+import type { CheckedLimit } from "../http/rate-headers.ts";
+import type { Turnstile } from "../http/turnstile.ts";
 
 export interface Answer {
   readonly data: unknown;
