@@ -1,57 +1,34 @@
-/** Who asks: the key of a request, its workspace, and whether both may be used. The workspace comes from the key alone. */
+/** The caller of a request: its key and its workspace, and whether both may be used. The workspace comes from the key alone. */
 import type { Directory } from "../admin/directory.ts";
 import type { KeyRecord, WorkspaceRecord } from "../admin/records.ts";
-import { Problem } from "../contract/problem.ts";
+import { Refusal } from "./refusal.ts";
 
 export interface Caller {
   readonly key: KeyRecord;
   readonly workspace: WorkspaceRecord;
 }
 
-const BEARER = "bearer ";
-
 /**
  * @param ageMaxMs how old the directory may be; null: any age.
- * @throws Problem
+ * @throws Refusal
  */
-export function authenticate(
-  directory: Directory,
-  authorization: string | undefined,
-  nowMs: number,
-  ageMaxMs: number | null,
-): Caller {
-  const token = tokenOf(authorization);
-  if (!directory.isLoaded) {
-    throw new Problem("unavailable", "The server has not read its keys yet. Try again.", { retryAfterS: 1 });
-  }
+export function callerOf(directory: Directory, token: string, nowMs: number, ageMaxMs: number | null): Caller {
+  if (!directory.isLoaded) throw Refusal.unavailable("The server has not read its keys yet.");
   // A key may have been revoked since then.
   if (ageMaxMs !== null && directory.ageMs > ageMaxMs) {
-    const detail = "The store of keys could not be read for longer than the setting admin.ageMax allows. Try again.";
-    throw new Problem("unavailable", detail, { retryAfterS: 1 });
+    throw Refusal.unavailable("The store of keys could not be read for longer than the setting admin.ageMax allows.");
   }
   const key = directory.keyOf(token);
   return usable(key, key === undefined ? undefined : directory.workspaceOf(key.workspaceId), nowMs);
 }
 
-/** The caller, if this key and its workspace may be used now. @throws Problem */
+/** The caller, if this key and its workspace may be used now. @throws Refusal */
 export function usable(key: KeyRecord | undefined, workspace: WorkspaceRecord | undefined, nowMs: number): Caller {
   const isExpired = key !== undefined && key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
   if (key === undefined || isExpired || workspace === undefined) {
-    throw new Problem("key_not_found", "There is no such key, or it has expired or was revoked.");
+    throw new Refusal("key_not_found", "There is no such key, or it has expired or was revoked.");
   }
-  if (key.isDisabled) throw new Problem("key_disabled", "The key is disabled.");
-  if (workspace.isDisabled) throw new Problem("workspace_disabled", "The workspace of this key is disabled.");
+  if (key.isDisabled) throw new Refusal("key_disabled", "The key is disabled.");
+  if (workspace.isDisabled) throw new Refusal("workspace_disabled", "The workspace of this key is disabled.");
   return { key, workspace };
-}
-
-function tokenOf(authorization: string | undefined): string {
-  if (authorization === undefined) {
-    throw new Problem("malformed_authorization", "The header Authorization is missing: send 'Bearer <root key>'.");
-  }
-  if (authorization.slice(0, BEARER.length).toLowerCase() !== BEARER) {
-    throw new Problem("malformed_authorization", "The header Authorization must be 'Bearer <root key>'.");
-  }
-  const token = authorization.slice(BEARER.length).trim();
-  if (token === "") throw new Problem("malformed_authorization", "The key in the header Authorization is empty.");
-  return token;
 }

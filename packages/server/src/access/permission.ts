@@ -1,6 +1,6 @@
 /** What a key may do. `*` is everything; else `ratelimit.*.<action>`, or `ratelimit.<namespace id>.<action>` for one namespace. */
 import type { KeyRecord } from "../admin/records.ts";
-import { Problem } from "../contract/problem.ts";
+import { Refusal } from "./refusal.ts";
 
 export const ACTIONS = [
   "limit",
@@ -25,7 +25,12 @@ export function may(key: KeyRecord, action: Action, namespaceId: string | undefi
 }
 
 /** The text is the same for every namespace, there or not: a refusal tells nothing about what exists. */
-export function lacking(action: Action): Problem {
+export function lacking(action: Action): Refusal {
   const one = action === "create_namespace" ? "" : ` or 'ratelimit.<namespace id>.${action}'`;
-  return new Problem("insufficient_permissions", `The key lacks the permission 'ratelimit.*.${action}'${one}.`);
+  return new Refusal("insufficient_permissions", `The key lacks the permission 'ratelimit.*.${action}'${one}.`);
+}
+
+/** @throws Refusal if the key may not do this. */
+export function checkPermission(key: KeyRecord, action: Action, namespaceId: string | undefined): void {
+  if (!may(key, action, namespaceId)) throw lacking(action);
 }

@@ -6,7 +6,7 @@
  */
 import type { Decision, Limiter, Rule } from "sluice";
 import type { WorkspaceRecord } from "../admin/records.ts";
-import { Problem } from "../contract/problem.ts";
+import { Refusal } from "./refusal.ts";
 
 /** No workspace has this id, so no customer's counts are near. */
 const QUOTA_WORKSPACE = "$sluice";
@@ -47,7 +47,7 @@ export class Quota {
 
   /**
    * Takes this many more units from a request that has paid `paid`.
-   * @throws Problem (or rejects with it) if they do not fit: now, or ever, because the whole quota is smaller.
+   * @throws Refusal (or rejects with it) if they do not fit: now, or ever, because the whole quota is smaller.
    */
   charge(workspace: WorkspaceRecord, cost: number, paid = ARRIVAL_COST): undefined | Promise<undefined> {
     if (cost === 0) return undefined;
@@ -69,10 +69,10 @@ export class Quota {
     return taken === null || taken.success;
   }
 
-  /** @throws Problem if it was not taken. */
+  /** @throws Refusal if it was not taken. */
   check({ success, limit, reset }: Decision): undefined {
     if (success) return undefined;
-    throw new Problem("quota_exceeded", `The workspace has used its quota of ${limit} units.`, {
+    throw new Refusal("quota_exceeded", `The workspace has used its quota of ${limit} units.`, {
       retryAfterS: Math.max(1, Math.ceil((reset - this.#wallMs()) / 1000)),
     });
   }
@@ -99,7 +99,7 @@ export class Quota {
   }
 }
 
-function neverFits(cost: number, whole: number): Problem {
+function neverFits(cost: number, whole: number): Refusal {
   const detail = `This request costs ${cost} units, and the workspace's whole quota is ${whole}: it can never succeed.`;
-  return new Problem("cost_above_quota", `${detail} Send smaller requests, or let an administrator raise the quota.`);
+  return new Refusal("cost_above_quota", `${detail} Send smaller requests, or let an administrator raise the quota.`);
 }

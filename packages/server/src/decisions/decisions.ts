@@ -1,252 +1,205 @@
 /**
- * `limit` and `multiLimit`: finds the namespace and the override, asks the limiter, and tells its answer in the words of the API.
+ * The decision service: every listener asks it, HTTP now. No protocol is in it.
  *
- * Invariant: whatever can refuse a request is asked before anything is counted or created.
+ * The steps of a decision: authorise (may this key limit here?), resolve (namespace created if it is missing, override applied, shadow or
+ * not), ask the limiter, record (metrics, top identifiers, span). A decision from memory takes all of them without a promise.
  *
- * A shadow counts and reports, and never denies. In a batch it stands apart: it neither makes the others fail nor is it counted if
- * they do.
+ * Invariant: everything that can refuse a request comes before anything is counted or created.
+ *
+ * A shadow counts and reports, and never denies. In a batch it stands apart: it neither makes the others fail nor is it counted if they do.
+ *
+ * The listener has authenticated the caller, and taken what a request costs of the quota when it arrives. What a batch costs beyond that is
+ * charged here.
  */
-import type { BatchDecision, Decision, LimitRequest } from "sluice";
-import type { NamespaceRecord, OverrideRecord } from "../admin/records.ts";
-import { Problem } from "../contract/problem.ts";
-import type { LimitBody, LimitData, MultiLimitBody, MultiLimitData } from "../contract/schemas.ts";
+import type { BatchDecision, Decision, Limiter, LimitRequest } from "sluice";
+import { creatorOf } from "../access/actor.ts";
+import type { Caller } from "../access/caller.ts";
+import { checkWellFormed, namespaceFor } from "../access/names.ts";
+import type { Charge } from "../access/quota.ts";
+import { Refusal } from "../access/refusal.ts";
+import type { AdminStore } from "../admin/admin-store.ts";
+import type { Directory } from "../admin/directory.ts";
+import type { NamespaceRecord } from "../admin/records.ts";
 import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
-import type { Decider } from "../traces/request-span.ts";
-import type { Caller } from "../access/caller.ts";
-import { type AdminParts, type Answer, checkNewName, checkWellFormed, creatorOf } from "../access/actor.ts";
-import { lacking, may } from "../access/permission.ts";
-import type { CheckedLimit } from "../http/rate-headers.ts";
+import type { RequestSpan } from "../traces/request-span.ts";
+import { authorise, namespaceGone } from "./authorisation.ts";
+import {
+  type DecidedBatch,
+  type DecidedRequest,
+  type DecisionRequest,
+  type ResolvedRequest,
+  resolve,
+} from "./decision-request.ts";
+import type { InspectedRequest, InspectionRequest } from "./inspection.ts";
 
-/** What is asked, after overrides. */
-interface Asked {
-  readonly body: LimitBody;
-  readonly namespace: NamespaceRecord;
-  readonly request: LimitRequest & { readonly duration: number; readonly cost: number };
-  readonly override: OverrideRecord | undefined;
-  readonly isShadow: boolean;
-}
+/** What the service needs of a limiter. */
+export type Decider = Pick<Limiter, "decide" | "decideMany" | "inspect">;
 
-/** What both routes need. */
-export interface LimitParts extends AdminParts {
+export interface DecisionParts {
   readonly limiter: Decider;
+  readonly directory: Directory;
+  readonly store: AdminStore;
+  readonly quota: Charge;
   readonly tally: Tally;
+  /** Null where nobody is to be ranked. */
   readonly hitters: HitterDesk | null;
 }
 
-export function limit(parts: LimitParts, caller: Caller, body: LimitBody): Answer | Promise<Answer> {
-  const namespace = limitedNamespace(parts, caller, body, "body");
-  return namespace instanceof Promise
-    ? namespace.then((made) => limitIn(parts, made, body))
-    : limitIn(parts, namespace, body);
-}
+/** A span that is null is of a request that is not traced. */
+type Span = RequestSpan | null;
 
-function limitIn(parts: LimitParts, namespace: NamespaceRecord, body: LimitBody): Answer | Promise<Answer> {
-  const asked = askedOf(parts, namespace, body);
-  const decision = parts.limiter.decide(asked.request);
-  return decision instanceof Promise
-    ? decision.then((one) => limitAnswer(parts, asked, one))
-    : limitAnswer(parts, asked, decision);
-}
+export class Decisions {
+  readonly #parts: DecisionParts;
 
-interface Seen {
-  readonly isShadowed: boolean;
-  /** On the clock of those who rank. */
-  readonly nowMs: number;
-}
-
-/** Counts one check where somebody may look. */
-function note({ tally, hitters }: LimitParts, asked: Asked, decision: Decision, seen: Seen): void {
-  const { namespace, request } = asked;
-  tally.decided(namespace, decision, seen.isShadowed);
-  hitters?.decided(namespace.id, request, decision, seen.nowMs);
-}
-
-function limitAnswer(parts: LimitParts, asked: Asked, decision: Decision): Answer {
-  const { success, limit: max, remaining, reset, reason, degraded } = decision;
-  const isShadowed = asked.isShadow && !success;
-  note(parts, asked, decision, { isShadowed, nowMs: parts.hitters?.nowMs() ?? 0 });
-  const data: LimitData = { success: success || isShadowed, limit: max, remaining, reset, reason, degraded };
-  if (asked.override !== undefined) data.overrideId = asked.override.id;
-  if (isShadowed) data.shadowed = true;
-  return { data, checked: checkedOf(asked, data) };
-}
-
-/** As JSON.stringify would, in a third of its time: numbers, flags, and an id and a reason that need no escaping. */
-export function limitText(data: LimitData): string {
-  const { success, limit: max, remaining, reset, reason, degraded, overrideId, shadowed } = data;
-  const numbers = `"limit":${max},"remaining":${remaining},"reset":${reset}`;
-  const override = overrideId === undefined ? "" : `,"overrideId":"${overrideId}"`;
-  const shadow = shadowed === undefined ? "" : `,"shadowed":${shadowed}`;
-  return `{"success":${success},${numbers},"reason":"${reason}","degraded":${degraded}${override}${shadow}}`;
-}
-
-export function multiLimit(parts: LimitParts, caller: Caller, body: MultiLimitBody): Answer | Promise<Answer> {
-  // All are looked at before the first namespace is made.
-  const missing = new Set<string>();
-  body.forEach((one, at) => {
-    if (isToBeCreated(parts, caller, one, `body[${at}]`)) missing.add(one.namespace);
-  });
-  return missing.size === 0 ? multiLimitIn(parts, caller, body) : createAndLimit(parts, caller, body, missing);
-}
-
-async function createAndLimit(
-  parts: LimitParts,
-  caller: Caller,
-  body: MultiLimitBody,
-  missing: ReadonlySet<string>,
-): Promise<Answer> {
-  const made = new Map<string, NamespaceRecord>();
-  for (const name of missing) made.set(name, await createNamespace(parts, caller, name));
-  // Meanwhile one of the others may have been deleted.
-  body.forEach((one, at) => {
-    if (made.has(one.namespace) || !isToBeCreated(parts, caller, one, `body[${at}]`)) return;
-    throw new Problem("unavailable", "A namespace of this batch has just changed. Try again.", { retryAfterS: 1 });
-  });
-  return multiLimitIn(parts, caller, body, made);
-}
-
-function multiLimitIn(
-  parts: LimitParts,
-  { workspace }: Caller,
-  body: MultiLimitBody,
-  made?: ReadonlyMap<string, NamespaceRecord>,
-): Answer | Promise<Answer> {
-  const asked = body.map((one) => {
-    const namespace = made?.get(one.namespace) ?? parts.directory.namespaceOf(workspace.id, one.namespace);
-    return askedOf(parts, namespace!, one);
-  });
-  if (asked.some(({ isShadow }) => isShadow)) return limitWithShadows(parts, asked);
-  const batch = parts.limiter.decideMany(asked.map(({ request }) => request));
-  return batch instanceof Promise
-    ? batch.then((one) => batchAnswer(parts, asked, one))
-    : batchAnswer(parts, asked, batch);
-}
-
-async function limitWithShadows(parts: LimitParts, asked: readonly Asked[]): Promise<Answer> {
-  const enforced = asked.filter(({ isShadow }) => !isShadow);
-  const batch: BatchDecision =
-    enforced.length === 0
-      ? { success: true, decisions: [] }
-      : await parts.limiter.decideMany(enforced.map(({ request }) => request));
-  const left = batch.decisions[Symbol.iterator]();
-  const decisions: Decision[] = [];
-  for (const { isShadow, request } of asked) {
-    if (!isShadow) decisions.push(left.next().value!);
-    // A shadow is counted with the others or not at all.
-    else decisions.push(batch.success ? await parts.limiter.decide(request) : await uncounted(parts, request));
+  constructor(parts: DecisionParts) {
+    this.#parts = parts;
   }
-  return batchAnswer(parts, asked, { success: batch.success, decisions });
-}
 
-/** What an item of a batch that failed is told: whether it fits by itself, and what it would have with nothing spent. */
-async function uncounted({ limiter }: LimitParts, request: LimitRequest): Promise<Decision> {
-  const peek = await limiter.decide({ ...request, cost: 0 });
-  const fits = peek.success && peek.remaining >= (request.cost ?? 1);
-  return { ...peek, success: fits, reason: fits ? "batch" : "limit" };
-}
+  /** @throws Refusal, or an error that `refusalOf` knows (or rejects with it). */
+  decide(caller: Caller, request: DecisionRequest, span: Span): DecidedRequest | Promise<DecidedRequest> {
+    const namespace = authorise(this.#parts.directory, caller, request);
+    return namespace === null
+      ? this.#create(caller, request.namespace).then((made) => this.#decideIn(made, request, span))
+      : this.#decideIn(namespace, request, span);
+  }
 
-function batchAnswer(
-  parts: LimitParts,
-  asked: readonly Asked[],
-  { success: passed, decisions }: BatchDecision,
-): Answer {
-  const nowMs = parts.hitters?.nowMs() ?? 0;
-  const items = asked.map((one, at) => {
-    const decision = decisions[at]!;
-    const { success, limit: max, remaining, reset, reason, degraded } = decision;
-    const isShadowed = one.isShadow && !success;
-    note(parts, one, decision, { isShadowed, nowMs });
-    const item: MultiLimitData["limits"][number] = {
-      namespace: one.body.namespace,
-      identifier: one.body.identifier,
-      limit: max,
-      remaining,
-      reset,
-      passed: success || isShadowed,
-      reason,
-      degraded,
-    };
-    if (one.override !== undefined) item.overrideId = one.override.id;
-    if (isShadowed) item.shadowed = true;
-    return item;
-  });
-  // The headers tell about one limit: of the first item that failed, else of the one with the least left.
-  let told = items.findIndex((item) => !item.passed);
-  if (told === -1) told = items.reduce((low, item, at) => (item.remaining < items[low]!.remaining ? at : low), 0);
-  const item = items[told]!;
-  return {
-    data: { passed, limits: items },
-    checked: checkedOf(asked[told]!, { ...item, success: passed || item.passed }),
-  };
-}
+  /** All are counted, or none. @throws as `decide` does. */
+  decideMany(caller: Caller, requests: readonly DecisionRequest[], span: Span): DecidedBatch | Promise<DecidedBatch> {
+    const charged = this.#parts.quota.charge(caller.workspace, requests.length - 1);
+    return charged === undefined
+      ? this.#decideAll(caller, requests, span)
+      : charged.then(() => this.#decideAll(caller, requests, span));
+  }
 
-function checkedOf({ request, override }: Asked, { limit: max, remaining, reset, success }: LimitData): CheckedLimit {
-  const policy = override === undefined ? request.namespace : override.id;
-  return { policy, limit: max, durationMs: request.duration, remaining, reset, success };
-}
-
-function askedOf({ directory }: LimitParts, namespace: NamespaceRecord, body: LimitBody): Asked {
-  const override = directory.overrideFor(namespace.id, body.identifier);
-  return {
-    body,
-    namespace,
-    override,
-    isShadow: namespace.isShadow || override?.isShadow === true,
-    request: {
+  /** Explains what a request would be decided, and counts nothing. @throws Refusal */
+  inspect(caller: Caller, { namespace: idOrName, identifier, ...asked }: InspectionRequest): InspectedRequest {
+    const { directory, limiter } = this.#parts;
+    const namespace = namespaceFor(directory, caller, idOrName, "read_namespace");
+    checkWellFormed("identifier", identifier);
+    const override = directory.overrideFor(namespace.id, identifier);
+    const limit = override?.limit ?? asked.limit;
+    const duration = override?.durationMs ?? asked.duration;
+    if (limit === undefined) throw Refusal.at("limit", "is missing, and no override gives one");
+    if (duration === undefined) throw Refusal.at("duration", "is missing, and no override gives one");
+    const cost = asked.cost ?? 1;
+    const isShadow = namespace.isShadow || override?.isShadow === true;
+    const counts = limiter.inspect({
       workspace: namespace.workspaceId,
       namespace: namespace.id,
-      identifier: body.identifier,
-      limit: override === undefined ? body.limit : override.limit,
-      duration: override === undefined ? body.duration : override.durationMs,
-      cost: body.cost ?? 1,
-    },
-  };
-}
-
-/** The namespace to count in; made if it is missing and the key may make it. */
-function limitedNamespace(
-  parts: LimitParts,
-  caller: Caller,
-  body: LimitBody,
-  at: string,
-): NamespaceRecord | Promise<NamespaceRecord> {
-  if (!isToBeCreated(parts, caller, body, at)) {
-    return parts.directory.namespaceOf(caller.workspace.id, body.namespace)!;
+      identifier,
+      limit,
+      duration,
+    });
+    const fits = cost <= limit && counts.effective + cost <= limit;
+    return { namespace, override, isShadow, limit, duration, cost, success: fits || isShadow, counts };
   }
-  return createNamespace(parts, caller, body.namespace);
-}
 
-/** @throws Problem where the key may not limit, or the namespace is gone, or it is missing and the key may not make it. */
-function isToBeCreated({ directory }: LimitParts, { key, workspace }: Caller, body: LimitBody, at: string): boolean {
-  const namespace = directory.namespaceOf(workspace.id, body.namespace);
-  if (!may(key, "limit", namespace?.id)) throw lacking("limit");
-  if (!body.identifier.isWellFormed()) checkWellFormed(`${at}.identifier`, body.identifier);
-  if (namespace === undefined) {
-    if (!may(key, "create_namespace", undefined)) throw lacking("create_namespace");
-    checkNewName(`${at}.namespace`, body.namespace);
-    return true;
+  #decideIn(
+    namespace: NamespaceRecord,
+    request: DecisionRequest,
+    span: Span,
+  ): DecidedRequest | Promise<DecidedRequest> {
+    const resolved = resolve(this.#parts.directory, namespace, request);
+    const decision = this.#ask(resolved.request, span);
+    return decision instanceof Promise
+      ? decision.then((late) => this.#record(resolved, late, this.#hittersNowMs()))
+      : this.#record(resolved, decision, this.#hittersNowMs());
   }
-  if (namespace.deletedAtMs !== null) throw namespaceGone();
-  return false;
-}
 
-function namespaceGone(): Problem {
-  return new Problem(
-    "namespace_gone",
-    "This namespace was deleted. It can be restored, or its name used for a new one.",
-  );
-}
+  #decideAll(caller: Caller, requests: readonly DecisionRequest[], span: Span): DecidedBatch | Promise<DecidedBatch> {
+    const { directory } = this.#parts;
+    // All are authorised before the first namespace is created.
+    const resolved: ResolvedRequest[] = [];
+    const missing = new Set<string>();
+    requests.forEach((request, item) => {
+      const namespace = authorise(directory, caller, request, item);
+      if (namespace === null) missing.add(request.namespace);
+      else resolved.push(resolve(directory, namespace, request));
+    });
+    if (missing.size === 0) return this.#decideResolved(resolved, span);
+    return this.#createAll(caller, requests, missing).then((created) => this.#decideResolved(created, span));
+  }
 
-async function createNamespace(
-  { directory, store, quota }: LimitParts,
-  caller: Caller,
-  name: string,
-): Promise<NamespaceRecord> {
-  const { workspace } = caller;
-  const made = await store.createNamespace(workspace.id, name, creatorOf(quota, caller), "traffic");
-  if (made.deletedAtMs !== null) throw namespaceGone();
-  // What is in the store is right, whether or not this server has it in memory yet.
-  await directory.refresh().catch(() => {});
-  return directory.namespaceOf(workspace.id, made.id) ?? made;
+  async #createAll(
+    caller: Caller,
+    requests: readonly DecisionRequest[],
+    missing: ReadonlySet<string>,
+  ): Promise<readonly ResolvedRequest[]> {
+    const { directory } = this.#parts;
+    const made = new Map<string, NamespaceRecord>();
+    for (const name of missing) made.set(name, await this.#create(caller, name));
+    return requests.map((request, item) => {
+      const namespace = made.get(request.namespace) ?? authorise(directory, caller, request, item);
+      // One of the others was deleted while these were created.
+      if (namespace === null) throw Refusal.unavailable("A namespace of this batch has just changed.");
+      return resolve(directory, namespace, request);
+    });
+  }
+
+  async #create({ key, workspace }: Caller, name: string): Promise<NamespaceRecord> {
+    const { directory, store, quota } = this.#parts;
+    const made = await store.createNamespace(workspace.id, name, creatorOf(quota, { key, workspace }), "traffic");
+    if (made.deletedAtMs !== null) throw namespaceGone();
+    // What is in the store is right, whether or not this server has it in memory yet.
+    await directory.refresh().catch(() => {});
+    return directory.namespaceOf(workspace.id, made.id) ?? made;
+  }
+
+  #decideResolved(resolved: readonly ResolvedRequest[], span: Span): DecidedBatch | Promise<DecidedBatch> {
+    if (resolved.some(({ isShadow }) => isShadow)) return this.#decideWithShadows(resolved, span);
+    const batch = this.#askMany(resolved, span);
+    return batch instanceof Promise
+      ? batch.then((late) => this.#recordAll(resolved, late))
+      : this.#recordAll(resolved, batch);
+  }
+
+  async #decideWithShadows(resolved: readonly ResolvedRequest[], span: Span): Promise<DecidedBatch> {
+    const enforced = resolved.filter(({ isShadow }) => !isShadow);
+    const batch: BatchDecision =
+      enforced.length === 0 ? { success: true, decisions: [] } : await this.#askMany(enforced, span);
+    const left = batch.decisions[Symbol.iterator]();
+    const decisions: Decision[] = [];
+    for (const { isShadow, request } of resolved) {
+      if (!isShadow) decisions.push(left.next().value!);
+      // A shadow is counted with the others or not at all.
+      else decisions.push(batch.success ? await this.#ask(request, span) : await this.#peek(request, span));
+    }
+    return this.#recordAll(resolved, { success: batch.success, decisions });
+  }
+
+  /** The decision on an item of a batch that failed: whether it fits by itself, and what it would have with nothing spent. */
+  async #peek(request: LimitRequest, span: Span): Promise<Decision> {
+    const free = await this.#ask({ ...request, cost: 0 }, span);
+    const fits = free.success && free.remaining >= (request.cost ?? 1);
+    return { ...free, success: fits, reason: fits ? "batch" : "limit" };
+  }
+
+  #ask(request: LimitRequest, span: Span): Decision | Promise<Decision> {
+    const decision = this.#parts.limiter.decide(request);
+    return span === null ? decision : span.watch(decision);
+  }
+
+  #askMany(resolved: readonly ResolvedRequest[], span: Span): BatchDecision | Promise<BatchDecision> {
+    const batch = this.#parts.limiter.decideMany(resolved.map(({ request }) => request));
+    return span === null ? batch : span.watch(batch);
+  }
+
+  #record(resolved: ResolvedRequest, decision: Decision, nowMs: number): DecidedRequest {
+    const { tally, hitters } = this.#parts;
+    const { namespace, request } = resolved;
+    const isShadowed = resolved.isShadow && !decision.success;
+    tally.decided(namespace, decision, isShadowed);
+    hitters?.decided(namespace.id, request, decision, nowMs);
+    return { resolved, decision, isShadowed };
+  }
+
+  #recordAll(resolved: readonly ResolvedRequest[], { success, decisions }: BatchDecision): DecidedBatch {
+    const nowMs = this.#hittersNowMs();
+    return { success, items: resolved.map((one, at) => this.#record(one, decisions[at]!, nowMs)) };
+  }
+
+  #hittersNowMs(): number {
+    return this.#parts.hitters?.nowMs() ?? 0;
+  }
 }

@@ -1,11 +1,12 @@
 /** The HTTP API: what it needs of the rest. */
 import type { Limiter } from "sluice";
 import type { AdminStore } from "../admin/admin-store.ts";
-import type { Directory, OverrideUse } from "../admin/directory.ts";
+import type { Directory } from "../admin/directory.ts";
 import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Log } from "../log/log.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { Tracer } from "../traces/tracer.ts";
+import type { OverrideCaps } from "./override-caps.ts";
 import type { RequestLog } from "./request-log.ts";
 
 export interface ApiParts {
@@ -23,12 +24,6 @@ export interface ApiParts {
   readonly hitters: HitterDesk | null;
   readonly settings: ApiSettings;
   readonly wallMs: () => number;
-}
-
-/** How many overrides there may be, and stars in their patterns: every server holds them all in memory, and tries them. */
-export interface OverrideCaps {
-  readonly namespace: OverrideUse;
-  readonly workspace: OverrideUse;
 }
 
 export interface ApiSettings {

@@ -10,25 +10,26 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
+import type { Caller } from "../access/caller.ts";
+import { ARRIVAL_COST, Quota } from "../access/quota.ts";
 import { PROBLEMS, Problem } from "../contract/problem.ts";
+import { Decisions } from "../decisions/decisions.ts";
 import type { ApiParts } from "./api.ts";
-import { authenticate, type Caller } from "../access/caller.ts";
+import { authenticate } from "./authentication.ts";
 import { AuthenticationBrake } from "./authentication-brake.ts";
 import { brokenRequestAnswer } from "./broken-request.ts";
-import type { AdminParts, Answer } from "../access/actor.ts";
 import { Connections } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasSeveralHosts, hostCheck } from "./host-check.ts";
 import { parseJsonBody } from "./json-text.ts";
 import { PAGES } from "./pages.ts";
-import { ARRIVAL_COST, Quota } from "../access/quota.ts";
 import { rateHeadersOf } from "./rate-headers.ts";
 import { problemOf, refuse } from "./refusal.ts";
 import { readBody } from "./request-body.ts";
 import { requestIds } from "./request-id.ts";
-import { ROUTES, type Route } from "./routes.ts";
+import type { Answer, Route, RouteParts } from "./route.ts";
+import { ROUTES } from "./routes.ts";
 import { Turnstile } from "./turnstile.ts";
-import { type BodyCheck, bodyCheck } from "./validation.ts";
 
 const HEADERS_MAX_BYTES = 16 * 1024;
 /** Also for what comes before them, the handshake of TLS: Node would wait two minutes. */
@@ -68,38 +69,42 @@ export function createApi(parts: ApiParts): Server {
   return server;
 }
 
-interface Entry {
-  readonly route: Route;
-  readonly check: BodyCheck;
-}
-
 class Api {
-  readonly #parts: ApiParts & Pick<AdminParts, "quota" | "turnstiles">;
+  readonly #parts: ApiParts;
+  readonly #routeParts: RouteParts;
   readonly #connections: Connections;
   readonly #quota: Quota;
   readonly #brake: AuthenticationBrake;
   readonly #checkHost: (host: string | undefined) => Problem | undefined;
   readonly #nextId = requestIds();
   /** By path. */
-  readonly #routes: ReadonlyMap<string, Entry>;
+  readonly #routes: ReadonlyMap<string, Route>;
 
   constructor(parts: ApiParts, connections: Connections) {
     this.#quota = new Quota(parts.limiter, parts.settings.quota, parts.wallMs);
-    const turnstiles = { audit: new Turnstile(), rankings: new Turnstile() };
-    this.#parts = { ...parts, quota: this.#quota, turnstiles };
+    this.#parts = parts;
+    const { limiter, directory, store, tally, hitters, wallMs, settings } = parts;
+    this.#routeParts = {
+      decisions: new Decisions({ limiter, directory, store, quota: this.#quota, tally, hitters }),
+      directory,
+      store,
+      quota: this.#quota,
+      hitters,
+      turnstiles: { audit: new Turnstile(), rankings: new Turnstile() },
+      overrideCaps: settings.overrideCaps,
+      wallMs,
+    };
     this.#connections = connections;
     this.#brake = new AuthenticationBrake(parts.log, parts.settings.connectionsMax);
     this.#checkHost = hostCheck(parts.settings.hosts);
-    this.#routes = new Map(
-      ROUTES.map((route) => [`/v2/${route.operation}`, { route, check: bodyCheck(route.body) }] as const),
-    );
+    this.#routes = new Map(ROUTES.map((route) => [`/v2/${route.operation}`, route] as const));
   }
 
   hear(request: IncomingMessage, response: ServerResponse): void {
     const turn = this.#connections.begin(request, response);
     if (turn === null) return;
-    const entry = this.#routes.get(request.url!);
-    const operation = entry === undefined ? "other" : entry.route.operation;
+    const route = this.#routes.get(request.url!);
+    const operation = route === undefined ? "other" : route.operation;
     const beganMs = performance.now();
     const exchange: Exchange = {
       requestId: this.#nextId(),
@@ -119,7 +124,7 @@ class Api {
         throw new Problem("invalid_input", "The request has several Host headers.");
       const misdirected = this.#checkHost(host);
       if (misdirected !== undefined) throw misdirected;
-      if (entry === undefined) {
+      if (route === undefined) {
         answerPage(exchange);
         return;
       }
@@ -132,7 +137,7 @@ class Api {
       exchange.span = span;
       const go = () => {
         readBody(request, this.#parts.settings.bodyMaxBytes, turn.made, fail, (bytes) => {
-          this.#call(entry, caller, exchange, bytes, fail);
+          this.#call(route, caller, exchange, bytes, fail);
         });
       };
       const taken = this.#quota.take(caller.workspace, ARRIVAL_COST);
@@ -147,24 +152,12 @@ class Api {
     }
   }
 
-  #call(
-    { route, check }: Entry,
-    caller: Caller,
-    exchange: Exchange,
-    bytes: Buffer,
-    fail: (error: unknown) => void,
-  ): void {
+  #call(route: Route, caller: Caller, exchange: Exchange, bytes: Buffer, fail: (error: unknown) => void): void {
     try {
       const body = parseJsonBody(bytes);
-      check(body);
+      route.check(body);
       exchange.body = body;
-      const { span } = exchange;
-      const parts = span === null ? this.#parts : { ...this.#parts, limiter: span.around(this.#parts.limiter) };
-      const charged = this.#quota.charge(caller.workspace, route.price?.(body as never) ?? 0);
-      const answer =
-        charged === undefined
-          ? route.handle(parts, caller, body as never)
-          : charged.then(() => route.handle(parts, caller, body as never));
+      const answer = route.handle(this.#routeParts, caller, body, exchange.span);
       if (answer instanceof Promise) answer.then((one) => this.#answer(route, exchange, one)).catch(fail);
       else this.#answer(route, exchange, answer);
     } catch (error) {
@@ -178,7 +171,7 @@ class Api {
     const text =
       route.write === undefined
         ? JSON.stringify(pagination === undefined ? { meta, data } : { meta, data, pagination })
-        : `{"meta":{"requestId":"${requestId}"},"data":${route.write(data as never)}}`;
+        : `{"meta":{"requestId":"${requestId}"},"data":${route.write(data)}}`;
     const length = Buffer.byteLength(text);
     exchange.turn.made(length);
     const headers = ["content-type", JSON_TYPE, "content-length", String(length)];

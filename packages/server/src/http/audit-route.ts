@@ -1,20 +1,22 @@
 /** `listChanges`: who changed what, before and after, the newest first. */
+
+import type { Caller } from "../access/caller.ts";
+import { namespaceMissing } from "../access/names.ts";
+import { checkPermission } from "../access/permission.ts";
+import { CHANGES_PER_UNIT } from "../access/quota.ts";
 import { type AuditSearch, searchAudit, stepOf } from "../admin/audit-search.ts";
 import type { AuditRecord } from "../admin/records.ts";
 import { type ChangeData, type ListChangesBody, PAGE_DEFAULT } from "../contract/schemas.ts";
-import type { Caller } from "../access/caller.ts";
-import { type AdminParts, type Answer, namespaceMissing } from "../access/actor.ts";
-import { lacking, may } from "../access/permission.ts";
-import { CHANGES_PER_UNIT } from "../access/quota.ts";
+import type { Answer, RouteParts } from "./route.ts";
 
 export async function listChanges(
-  { directory, store, quota, turnstiles }: AdminParts,
+  { directory, store, quota, turnstiles }: RouteParts,
   { key, workspace }: Caller,
   { namespace: idOrName, actor, since, until, limit = PAGE_DEFAULT, cursor }: ListChangesBody,
-): Promise<Answer> {
+): Promise<Answer<ChangeData[]>> {
   // One that was deleted has a history as well.
   const namespace = idOrName === undefined ? undefined : directory.namespaceOf(workspace.id, idOrName);
-  if (!may(key, "read_audit", namespace?.id)) throw lacking("read_audit");
+  checkPermission(key, "read_audit", namespace?.id);
   if (idOrName !== undefined && namespace === undefined) throw namespaceMissing();
   const search: AuditSearch = {
     actor,

@@ -1,7 +1,7 @@
 /** One request that is being answered, and what is known of it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { RequestSpan } from "../traces/request-span.ts";
 import type { Caller } from "../access/caller.ts";
+import type { RequestSpan } from "../traces/request-span.ts";
 import type { Turn } from "./connections.ts";
 
 export interface Exchange {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { limitText } from "../decisions/decisions.ts";
+import { limitText } from "./limit-routes.ts";
 
 const count = fc.integer({ min: 0, max: 2 ** 40 });
 

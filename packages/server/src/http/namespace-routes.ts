@@ -1,4 +1,10 @@
 /** The namespaces of a workspace: listed, made, turned into shadows, deleted and restored. */
+
+import { actorOf, creatorOf } from "../access/actor.ts";
+import type { Caller } from "../access/caller.ts";
+import { checkNewName, namespaceFor, namespaceMissing } from "../access/names.ts";
+import { checkPermission, lacking, may } from "../access/permission.ts";
+import { ITEMS_PER_UNIT } from "../access/quota.ts";
 import { type Actor, type NamespaceFlags, NameTaken } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
 import type { NamespaceRecord } from "../admin/records.ts";
@@ -10,30 +16,15 @@ import type {
   NamespaceData,
   UpdateNamespaceBody,
 } from "../contract/schemas.ts";
-import type { Caller } from "../access/caller.ts";
-import {
-  type AdminParts,
-  type Answer,
-  actorOf,
-  checkNewName,
-  creatorOf,
-  namespaceFor,
-  namespaceMissing,
-} from "../access/actor.ts";
 import { pageOf } from "./page.ts";
-import { lacking, may } from "../access/permission.ts";
-import { ITEMS_PER_UNIT } from "../access/quota.ts";
-
-export interface NamespaceParts extends AdminParts {
-  readonly wallMs: () => number;
-}
+import type { Answer, RouteParts } from "./route.ts";
 
 /** Those that the key may read. */
 export async function listNamespaces(
-  { directory, quota }: NamespaceParts,
+  { directory, quota }: RouteParts,
   { key, workspace }: Caller,
   body: ListNamespacesBody,
-): Promise<Answer> {
+): Promise<Answer<NamespaceData[]>> {
   const all = directory.namespacesOf(workspace.id);
   await quota.chargeRead(workspace, Math.floor(all.length / ITEMS_PER_UNIT));
   const listed = all.filter(
@@ -46,13 +37,13 @@ export async function listNamespaces(
 }
 
 export async function createNamespace(
-  { directory, store, quota }: NamespaceParts,
+  { directory, store, quota }: RouteParts,
   caller: Caller,
   { name, shadow = false }: CreateNamespaceBody,
-): Promise<Answer> {
+): Promise<Answer<NamespaceData>> {
   const { key, workspace } = caller;
-  if (!may(key, "create_namespace", undefined)) throw lacking("create_namespace");
-  checkNewName("body.name", name);
+  checkPermission(key, "create_namespace", undefined);
+  checkNewName("name", name);
   const actor = creatorOf(quota, caller);
   const made = await store.createNamespace(workspace.id, name, actor, { isShadow: shadow }).catch(refuse);
   await seen(directory);
@@ -60,20 +51,20 @@ export async function createNamespace(
 }
 
 export async function updateNamespace(
-  parts: NamespaceParts,
+  parts: RouteParts,
   caller: Caller,
   { namespace: idOrName, shadow }: UpdateNamespaceBody,
-): Promise<Answer> {
+): Promise<Answer<NamespaceData>> {
   const namespace = namespaceFor(parts.directory, caller, idOrName, "update_namespace");
   const actor = actorOf(caller, "update_namespace", namespace.id);
   return save(parts, actor, { id: namespace.id, isShadow: shadow }, "namespace.update");
 }
 
 export async function deleteNamespace(
-  parts: NamespaceParts,
+  parts: RouteParts,
   caller: Caller,
   { namespace: idOrName }: NamespaceBody,
-): Promise<Answer> {
+): Promise<Answer<NamespaceData>> {
   const namespace = namespaceFor(parts.directory, caller, idOrName, "delete_namespace");
   const actor = actorOf(caller, "delete_namespace", namespace.id);
   return save(parts, actor, { id: namespace.id, deletedAtMs: parts.wallMs() }, "namespace.delete");
@@ -81,12 +72,12 @@ export async function deleteNamespace(
 
 /** A deleted one, by id or by name (the one that was deleted last). */
 export async function restoreNamespace(
-  parts: NamespaceParts,
+  parts: RouteParts,
   caller: Caller,
   { namespace: idOrName }: NamespaceBody,
-): Promise<Answer> {
+): Promise<Answer<NamespaceData>> {
   const namespace = parts.directory.namespaceOf(caller.workspace.id, idOrName);
-  if (!may(caller.key, "delete_namespace", namespace?.id)) throw lacking("delete_namespace");
+  checkPermission(caller.key, "delete_namespace", namespace?.id);
   if (namespace === undefined) throw namespaceMissing();
   if (namespace.deletedAtMs === null) return { data: dataOf(namespace) };
   const actor = actorOf(caller, "delete_namespace", namespace.id);
@@ -94,11 +85,11 @@ export async function restoreNamespace(
 }
 
 async function save(
-  { directory, store }: NamespaceParts,
+  { directory, store }: RouteParts,
   actor: Actor,
   flags: NamespaceFlags,
   action: string,
-): Promise<Answer> {
+): Promise<Answer<NamespaceData>> {
   const namespace = await store.saveNamespace(flags, action, actor);
   await seen(directory);
   if (namespace === null) throw namespaceMissing();

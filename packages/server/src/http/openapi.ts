@@ -1,7 +1,7 @@
 /** The OpenAPI document, made from the table of routes and the table of problems. */
 import { PROBLEMS, type ProblemKind } from "../contract/problem.ts";
 import { answerOf, ProblemAnswer } from "../contract/schemas.ts";
-import type { Route } from "./routes.ts";
+import type { Route } from "./route.ts";
 
 /** What every route may answer. */
 const COMMON: readonly ProblemKind[] = [

@@ -1,32 +1,29 @@
 /** The overrides of a namespace: set, read, listed and deleted. */
+
+import { actorOf } from "../access/actor.ts";
+import type { Caller } from "../access/caller.ts";
+import { checkWellFormed, namespaceFor } from "../access/names.ts";
+import { ITEMS_PER_UNIT } from "../access/quota.ts";
 import type { OverrideUse } from "../admin/directory.ts";
 import { starsIn } from "../admin/pattern.ts";
 import type { OverrideRecord } from "../admin/records.ts";
 import { Problem } from "../contract/problem.ts";
 import type { ListOverridesBody, OverrideBody, OverrideData, SetOverrideBody } from "../contract/schemas.ts";
-import type { ApiSettings } from "./api.ts";
-import type { Caller } from "../access/caller.ts";
-import { type AdminParts, type Answer, actorOf, checkWellFormed, namespaceFor } from "../access/actor.ts";
 import { pageOf } from "./page.ts";
-import { ITEMS_PER_UNIT } from "../access/quota.ts";
-
-export interface OverrideParts extends AdminParts {
-  readonly settings: Pick<ApiSettings, "overrideCaps">;
-}
+import type { Answer, RouteParts } from "./route.ts";
 
 /** Only `limit` and `multiLimit` make namespaces that are missing. */
 const CREATE_FIRST = "Create it first with ratelimit.createNamespace, or restore it if it was deleted.";
 
 export async function setOverride(
-  { directory, store, settings }: OverrideParts,
+  { directory, store, overrideCaps }: RouteParts,
   caller: Caller,
   { namespace: idOrName, identifier, limit, duration, shadow }: SetOverrideBody,
-): Promise<Answer> {
+): Promise<Answer<{ overrideId: string }>> {
   const namespace = namespaceFor(directory, caller, idOrName, "set_override", CREATE_FIRST);
-  checkWellFormed("body.identifier", identifier);
+  checkWellFormed("identifier", identifier);
   // One that is there may always be changed.
   if (directory.overrideOf(namespace.id, identifier) === undefined) {
-    const { overrideCaps } = settings;
     checkRoom(directory.overrideUseOf(namespace.id), overrideCaps.namespace, identifier, CAP_SETTINGS.namespace);
     checkRoom(
       directory.overrideUseOf(namespace.workspaceId),
@@ -51,7 +48,7 @@ export async function setOverride(
   return { data: { overrideId: override.id } };
 }
 
-export function getOverride({ directory }: AdminParts, caller: Caller, body: OverrideBody): Answer {
+export function getOverride({ directory }: RouteParts, caller: Caller, body: OverrideBody): Answer<OverrideData> {
   const namespace = namespaceFor(directory, caller, body.namespace, "read_override");
   const override = directory.overrideOf(namespace.id, body.identifier);
   if (override === undefined) throw overrideMissing();
@@ -59,10 +56,10 @@ export function getOverride({ directory }: AdminParts, caller: Caller, body: Ove
 }
 
 export async function listOverrides(
-  { directory, quota }: AdminParts,
+  { directory, quota }: RouteParts,
   caller: Caller,
   body: ListOverridesBody,
-): Promise<Answer> {
+): Promise<Answer<OverrideData[]>> {
   const namespace = namespaceFor(directory, caller, body.namespace, "read_override");
   const { overrides } = directory.overrideUseOf(namespace.id);
   await quota.chargeRead(caller.workspace, Math.floor(overrides / ITEMS_PER_UNIT));
@@ -70,12 +67,12 @@ export async function listOverrides(
 }
 
 export async function deleteOverride(
-  { directory, store }: AdminParts,
+  { directory, store }: RouteParts,
   caller: Caller,
   { namespace: idOrName, identifier }: OverrideBody,
-): Promise<Answer> {
+): Promise<Answer<object>> {
   const namespace = namespaceFor(directory, caller, idOrName, "delete_override");
-  checkWellFormed("body.identifier", identifier);
+  checkWellFormed("identifier", identifier);
   const actor = actorOf(caller, "delete_override", namespace.id);
   const isDeleted = await store.deleteOverride(namespace.id, identifier, actor);
   if (!isDeleted) throw overrideMissing();

@@ -3,19 +3,19 @@
 
 import { Problem } from "../contract/problem.ts";
 import { PAGE_DEFAULT } from "../contract/schemas.ts";
-import type { Answer } from "../access/actor.ts";
+import type { Answer } from "./route.ts";
 
 interface PageRequest {
   readonly limit?: number;
   readonly cursor?: string;
 }
 
-export function pageOf<Item>(
+export function pageOf<Item, Data>(
   items: readonly Item[],
   { limit = PAGE_DEFAULT, cursor }: PageRequest,
   textOf: (item: Item) => string,
-  dataOf: (item: Item) => unknown,
-): Answer {
+  dataOf: (item: Item) => Data,
+): Answer<Data[]> {
   const after = cursor === undefined ? undefined : textOfCursor(cursor);
   const start = after === undefined ? 0 : items.findIndex((item) => textOf(item) > after);
   const page = start === -1 ? [] : items.slice(start, start + limit);

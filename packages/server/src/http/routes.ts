@@ -3,51 +3,24 @@
  *
  * Validation, the OpenAPI document, the page that shows it, and the suites that walk all routes are made from it.
  */
-import type { TSchema } from "typebox";
-import type { ProblemKind } from "../contract/problem.ts";
+
 import * as schemas from "../contract/schemas.ts";
 import { listChanges } from "./audit-route.ts";
-import type { Caller } from "../access/caller.ts";
-import type { Answer } from "../access/actor.ts";
 import { inspect } from "./inspect-route.ts";
-import { type LimitParts, limit, limitText, multiLimit } from "../decisions/decisions.ts";
+import { limit, limitText, multiLimit } from "./limit-routes.ts";
 import {
   createNamespace,
   deleteNamespace,
   listNamespaces,
-  type NamespaceParts,
   restoreNamespace,
   updateNamespace,
 } from "./namespace-routes.ts";
-import { deleteOverride, getOverride, listOverrides, type OverrideParts, setOverride } from "./override-routes.ts";
-import type { Action } from "../access/permission.ts";
+import { deleteOverride, getOverride, listOverrides, setOverride } from "./override-routes.ts";
+import { type Route, route } from "./route.ts";
 import { topIdentifiers } from "./top-identifiers-route.ts";
 
-export type RouteParts = LimitParts & NamespaceParts & OverrideParts;
-
-export interface Route {
-  /** After `/v2/`. */
-  readonly operation: string;
-  readonly summary: string;
-  /** Asked for the namespace that the body names. */
-  readonly action: Action;
-  readonly body: TSchema;
-  readonly data: TSchema;
-  readonly isList: boolean;
-  /** Beyond those that every route may meet. */
-  readonly problems: readonly ProblemKind[];
-  /** What it costs of the quota beyond the request itself, where the body alone says so. Charged before it is handled. */
-  readonly price?: (body: never) => number;
-  /** The answer's data as JSON, where the general way would take too long. */
-  readonly write?: (data: never) => string;
-  readonly handle: (parts: RouteParts, caller: Caller, body: never) => Answer | Promise<Answer>;
-}
-
-const one = { isList: false, problems: [] } as const;
-
 export const ROUTES: readonly Route[] = [
-  {
-    ...one,
+  route({
     operation: "ratelimit.limit",
     summary: "Ask whether a request may go on, and count it if so. A denial is an answer with status 200.",
     action: "limit",
@@ -56,20 +29,17 @@ export const ROUTES: readonly Route[] = [
     problems: ["namespace_limit_reached", "namespace_gone"],
     write: limitText,
     handle: limit,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.multiLimit",
     summary: "Ask about several limits at once: all are counted, or none.",
     action: "limit",
     body: schemas.MultiLimitBody,
     data: schemas.MultiLimitData,
-    price: (body: schemas.MultiLimitBody) => body.length - 1,
     problems: ["cost_above_quota", "namespace_limit_reached", "namespace_gone"],
     handle: multiLimit,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.inspect",
     summary: "Explain what a request would be answered, and from which counts. Counts nothing.",
     action: "read_namespace",
@@ -77,9 +47,8 @@ export const ROUTES: readonly Route[] = [
     data: schemas.InspectData,
     problems: ["namespace_not_found"],
     handle: inspect,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.topIdentifiers",
     summary:
       "List who used a namespace most, or was denied most, over the last five minutes, with bounds of each count.",
@@ -88,9 +57,8 @@ export const ROUTES: readonly Route[] = [
     data: schemas.TopIdentifiersData,
     problems: ["namespace_not_found", "hitters_off"],
     handle: topIdentifiers,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.setOverride",
     summary: "Give an identifier, or all that match a pattern, a limit and duration of their own.",
     action: "set_override",
@@ -98,9 +66,8 @@ export const ROUTES: readonly Route[] = [
     data: schemas.OverrideIdData,
     problems: ["namespace_not_found", "override_limit_reached"],
     handle: setOverride,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.getOverride",
     summary: "Read the override of an identifier or pattern.",
     action: "read_override",
@@ -108,8 +75,8 @@ export const ROUTES: readonly Route[] = [
     data: schemas.OverrideData,
     problems: ["namespace_not_found", "override_not_found"],
     handle: getOverride,
-  },
-  {
+  }),
+  route({
     operation: "ratelimit.listOverrides",
     summary: "List the overrides of a namespace, ordered by identifier.",
     action: "read_override",
@@ -118,9 +85,8 @@ export const ROUTES: readonly Route[] = [
     isList: true,
     problems: ["namespace_not_found"],
     handle: listOverrides,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.deleteOverride",
     summary: "Delete the override of an identifier or pattern.",
     action: "delete_override",
@@ -128,8 +94,8 @@ export const ROUTES: readonly Route[] = [
     data: schemas.EmptyData,
     problems: ["namespace_not_found", "override_not_found"],
     handle: deleteOverride,
-  },
-  {
+  }),
+  route({
     operation: "ratelimit.listNamespaces",
     summary: "List the namespaces that the key may read, ordered by name.",
     action: "read_namespace",
@@ -138,9 +104,8 @@ export const ROUTES: readonly Route[] = [
     isList: true,
     problems: [],
     handle: listNamespaces,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.createNamespace",
     summary: "Make a namespace. The name of a deleted one can be used again, and starts from zero.",
     action: "create_namespace",
@@ -148,9 +113,8 @@ export const ROUTES: readonly Route[] = [
     data: schemas.NamespaceData,
     problems: ["namespace_name_taken", "namespace_limit_reached"],
     handle: createNamespace,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.updateNamespace",
     summary: "Turn a namespace into a shadow, which never denies, or back.",
     action: "update_namespace",
@@ -158,9 +122,8 @@ export const ROUTES: readonly Route[] = [
     data: schemas.NamespaceData,
     problems: ["namespace_not_found"],
     handle: updateNamespace,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.deleteNamespace",
     summary: "Delete a namespace: its limits answer 410 from then on. It can be restored.",
     action: "delete_namespace",
@@ -168,9 +131,8 @@ export const ROUTES: readonly Route[] = [
     data: schemas.NamespaceData,
     problems: ["namespace_not_found"],
     handle: deleteNamespace,
-  },
-  {
-    ...one,
+  }),
+  route({
     operation: "ratelimit.restoreNamespace",
     summary: "Restore a deleted namespace with its overrides.",
     action: "delete_namespace",
@@ -178,8 +140,8 @@ export const ROUTES: readonly Route[] = [
     data: schemas.NamespaceData,
     problems: ["namespace_not_found", "namespace_name_taken"],
     handle: restoreNamespace,
-  },
-  {
+  }),
+  route({
     operation: "ratelimit.listChanges",
     summary: "List what was changed in the workspace, the newest first: who, what, before and after.",
     action: "read_audit",
@@ -188,5 +150,5 @@ export const ROUTES: readonly Route[] = [
     isList: true,
     problems: ["namespace_not_found"],
     handle: listChanges,
-  },
+  }),
 ];

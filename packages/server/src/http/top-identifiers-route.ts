@@ -1,19 +1,18 @@
 /** `topIdentifiers`: who used a namespace most, or was denied most, over the last minutes. */
 
+import type { Caller } from "../access/caller.ts";
+import { namespaceFor } from "../access/names.ts";
+import { ARRIVAL_COST, RANKING_UNITS } from "../access/quota.ts";
 import { Problem } from "../contract/problem.ts";
 import { PAGE_DEFAULT, type TopIdentifiersBody, type TopIdentifiersData } from "../contract/schemas.ts";
 import { firstOf } from "../hitters/ranking.ts";
-import type { Caller } from "../access/caller.ts";
-import { type Answer, namespaceFor } from "../access/actor.ts";
-import type { LimitParts } from "../decisions/decisions.ts";
-import type { NamespaceParts } from "./namespace-routes.ts";
-import { ARRIVAL_COST, RANKING_UNITS } from "../access/quota.ts";
+import type { Answer, RouteParts } from "./route.ts";
 
 export async function topIdentifiers(
-  { directory, hitters, wallMs, quota, turnstiles }: LimitParts & NamespaceParts,
+  { directory, hitters, wallMs, quota, turnstiles }: RouteParts,
   caller: Caller,
   { namespace: idOrName, by = "use", limit = PAGE_DEFAULT }: TopIdentifiersBody,
-): Promise<Answer> {
+): Promise<Answer<TopIdentifiersData>> {
   const { id } = namespaceFor(directory, caller, idOrName, "read_namespace");
   if (hitters === null) {
     throw new Problem("hitters_off", "This server ranks no identifiers: its setting hitters.namespaces is 0.");

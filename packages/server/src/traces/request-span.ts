@@ -3,11 +3,8 @@
  *
  * What it says is bounded and is nobody's name: no identifier, no key, no body.
  */
-import type { BatchDecision, Decision, Limiter } from "sluice";
+import type { BatchDecision, Decision } from "sluice";
 import type { Span } from "./span.ts";
-
-/** What the routes ask of a limiter. */
-export type Decider = Pick<Limiter, "decide" | "decideMany" | "inspect">;
 
 /** What came of a request. */
 export interface SpanEnd {
@@ -48,13 +45,9 @@ export class RequestSpan {
     return this.#begin.traceId;
   }
 
-  /** The same limiter, watched for this request. */
-  around(limiter: Decider): Decider {
-    return {
-      decide: (request) => this.#watch(limiter.decide(request)),
-      decideMany: (requests) => this.#watch(limiter.decideMany(requests)),
-      inspect: (request) => limiter.inspect(request),
-    };
+  /** Notes what the limiter's answer rests on, now or when it is here. */
+  watch<Answer extends Decision | BatchDecision>(answer: Answer | Promise<Answer>): Answer | Promise<Answer> {
+    return answer instanceof Promise ? this.waited(answer).then((late) => this.#noted(late)) : this.#noted(answer);
   }
 
   /** An answer of the limiter that comes later has read the origin first: a span of its own. Called when it was just asked. */
@@ -82,10 +75,6 @@ export class RequestSpan {
       ...(isError ? { "error.type": String(status) } : {}),
     };
     this.#report(operation, "server", this.#begin.beganMs, attributes, { spanId, parentSpanId, isError });
-  }
-
-  #watch<Answer extends Decision | BatchDecision>(answer: Answer | Promise<Answer>): Answer | Promise<Answer> {
-    return answer instanceof Promise ? this.waited(answer).then((late) => this.#noted(late)) : this.#noted(answer);
   }
 
   #noted<Answer extends Decision | BatchDecision>(answer: Answer): Answer {
