@@ -2,7 +2,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { Connections } from "../packages/server/src/http/connections.ts";
+import { Connections } from "../packages/server/src/http/pipeline/connections.ts";
 import type { CutReason } from "../packages/server/src/metrics/tally.ts";
 import { poll } from "./rig/poll.ts";
 

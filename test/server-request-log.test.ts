@@ -1,7 +1,7 @@
 /** The lines of requests in the log: which there are, what they say, and what they leave out. */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RequestLogSettings } from "../packages/server/src/http/request-log.ts";
+import type { RequestLogSettings } from "../packages/server/src/http/pipeline/request-log.ts";
 import { type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
 import { poll } from "./rig/poll.ts";
 import { RawConnection } from "./rig/raw-http.ts";

@@ -11,9 +11,9 @@ import { openAdminStore } from "../../packages/server/src/admin/open-admin-store
 import type { SqlAdminOptions } from "../../packages/server/src/admin/sql-admin-store.ts";
 import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
 import { HitterDesk } from "../../packages/server/src/hitters/hitter-desk.ts";
-import type { ApiSettings } from "../../packages/server/src/http/api.ts";
-import { createApi } from "../../packages/server/src/http/app.ts";
-import { RequestLog, type RequestLogSettings } from "../../packages/server/src/http/request-log.ts";
+import type { ApiSettings } from "../../packages/server/src/http/api-server.ts";
+import { createApi } from "../../packages/server/src/http/pipeline/pipeline.ts";
+import { RequestLog, type RequestLogSettings } from "../../packages/server/src/http/pipeline/request-log.ts";
 import type { Log } from "../../packages/server/src/log/log.ts";
 import { Tally } from "../../packages/server/src/metrics/tally.ts";
 import { Drain } from "../../packages/server/src/serve/drain.ts";

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { checkPreset } from "../admin/bootstrap.ts";
-import { isLoopback, usualNames } from "../http/host-check.ts";
+import { isLoopback, usualNames } from "../http/pipeline/host-check.ts";
 import { InputError } from "../input/input-error.ts";
 import { readTextFile } from "../input/text-file.ts";
 import { closeTimeoutOf, convergenceOf, unusedSettings } from "./convergence.ts";

@@ -1,6 +1,6 @@
 /** What `sluice serve` runs by, with every default filled in and checked. docs/configuration.md lists the names. */
-import type { ApiSettings } from "../http/api.ts";
-import type { RequestLogSettings } from "../http/request-log.ts";
+import type { ApiSettings } from "../http/api-server.ts";
+import type { RequestLogSettings } from "../http/pipeline/request-log.ts";
 import type { TraceSettings } from "../traces/open-tracer.ts";
 import type { ConvergenceSettings } from "./convergence.ts";
 

@@ -9,7 +9,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { hasSeveralHosts, hostCheck, usualNames } from "../http/host-check.ts";
+import { hasSeveralHosts, hostCheck, usualNames } from "../http/pipeline/host-check.ts";
 import { Failure } from "../input/failure.ts";
 import { listen } from "./listening.ts";
 import type { Readiness } from "./readiness.ts";

@@ -1,0 +1,154 @@
+/**
+ * The table of routes: everything that the API can be asked, each with its body, its answer and the problems it may meet.
+ *
+ * Validation, the OpenAPI document, the page that shows it, and the suites that walk all routes are made from it.
+ */
+
+import * as schemas from "../../contract/schemas.ts";
+import { listChanges } from "./changes.ts";
+import { inspect } from "./inspect.ts";
+import { limit, limitText, multiLimit } from "./limit.ts";
+import {
+  createNamespace,
+  deleteNamespace,
+  listNamespaces,
+  restoreNamespace,
+  updateNamespace,
+} from "./namespaces.ts";
+import { deleteOverride, getOverride, listOverrides, setOverride } from "./overrides.ts";
+import { type Route, route } from "./route.ts";
+import { topIdentifiers } from "./top-identifiers.ts";
+
+export const ROUTES: readonly Route[] = [
+  route({
+    operation: "ratelimit.limit",
+    summary: "Ask whether a request may go on, and count it if so. A denial is an answer with status 200.",
+    action: "limit",
+    body: schemas.LimitBody,
+    data: schemas.LimitData,
+    problems: ["namespace_limit_reached", "namespace_gone"],
+    write: limitText,
+    handle: limit,
+  }),
+  route({
+    operation: "ratelimit.multiLimit",
+    summary: "Ask about several limits at once: all are counted, or none.",
+    action: "limit",
+    body: schemas.MultiLimitBody,
+    data: schemas.MultiLimitData,
+    problems: ["cost_above_quota", "namespace_limit_reached", "namespace_gone"],
+    handle: multiLimit,
+  }),
+  route({
+    operation: "ratelimit.inspect",
+    summary: "Explain what a request would be answered, and from which counts. Counts nothing.",
+    action: "read_namespace",
+    body: schemas.InspectBody,
+    data: schemas.InspectData,
+    problems: ["namespace_not_found"],
+    handle: inspect,
+  }),
+  route({
+    operation: "ratelimit.topIdentifiers",
+    summary:
+      "List who used a namespace most, or was denied most, over the last five minutes, with bounds of each count.",
+    action: "read_namespace",
+    body: schemas.TopIdentifiersBody,
+    data: schemas.TopIdentifiersData,
+    problems: ["namespace_not_found", "hitters_off"],
+    handle: topIdentifiers,
+  }),
+  route({
+    operation: "ratelimit.setOverride",
+    summary: "Give an identifier, or all that match a pattern, a limit and duration of their own.",
+    action: "set_override",
+    body: schemas.SetOverrideBody,
+    data: schemas.OverrideIdData,
+    problems: ["namespace_not_found", "override_limit_reached"],
+    handle: setOverride,
+  }),
+  route({
+    operation: "ratelimit.getOverride",
+    summary: "Read the override of an identifier or pattern.",
+    action: "read_override",
+    body: schemas.OverrideBody,
+    data: schemas.OverrideData,
+    problems: ["namespace_not_found", "override_not_found"],
+    handle: getOverride,
+  }),
+  route({
+    operation: "ratelimit.listOverrides",
+    summary: "List the overrides of a namespace, ordered by identifier.",
+    action: "read_override",
+    body: schemas.ListOverridesBody,
+    data: schemas.OverridesData,
+    isList: true,
+    problems: ["namespace_not_found"],
+    handle: listOverrides,
+  }),
+  route({
+    operation: "ratelimit.deleteOverride",
+    summary: "Delete the override of an identifier or pattern.",
+    action: "delete_override",
+    body: schemas.OverrideBody,
+    data: schemas.EmptyData,
+    problems: ["namespace_not_found", "override_not_found"],
+    handle: deleteOverride,
+  }),
+  route({
+    operation: "ratelimit.listNamespaces",
+    summary: "List the namespaces that the key may read, ordered by name.",
+    action: "read_namespace",
+    body: schemas.ListNamespacesBody,
+    data: schemas.NamespacesData,
+    isList: true,
+    problems: [],
+    handle: listNamespaces,
+  }),
+  route({
+    operation: "ratelimit.createNamespace",
+    summary: "Make a namespace. The name of a deleted one can be used again, and starts from zero.",
+    action: "create_namespace",
+    body: schemas.CreateNamespaceBody,
+    data: schemas.NamespaceData,
+    problems: ["namespace_name_taken", "namespace_limit_reached"],
+    handle: createNamespace,
+  }),
+  route({
+    operation: "ratelimit.updateNamespace",
+    summary: "Turn a namespace into a shadow, which never denies, or back.",
+    action: "update_namespace",
+    body: schemas.UpdateNamespaceBody,
+    data: schemas.NamespaceData,
+    problems: ["namespace_not_found"],
+    handle: updateNamespace,
+  }),
+  route({
+    operation: "ratelimit.deleteNamespace",
+    summary: "Delete a namespace: its limits answer 410 from then on. It can be restored.",
+    action: "delete_namespace",
+    body: schemas.NamespaceBody,
+    data: schemas.NamespaceData,
+    problems: ["namespace_not_found"],
+    handle: deleteNamespace,
+  }),
+  route({
+    operation: "ratelimit.restoreNamespace",
+    summary: "Restore a deleted namespace with its overrides.",
+    action: "delete_namespace",
+    body: schemas.NamespaceBody,
+    data: schemas.NamespaceData,
+    problems: ["namespace_not_found", "namespace_name_taken"],
+    handle: restoreNamespace,
+  }),
+  route({
+    operation: "ratelimit.listChanges",
+    summary: "List what was changed in the workspace, the newest first: who, what, before and after.",
+    action: "read_audit",
+    body: schemas.ListChangesBody,
+    data: schemas.ChangesData,
+    isList: true,
+    problems: ["namespace_not_found"],
+    handle: listChanges,
+  }),
+];

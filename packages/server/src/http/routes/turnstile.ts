@@ -1,0 +1,46 @@
+/**
+ * Lets expensive reads through one after the other, so that other requests are answered in between.
+ *
+ * Bounded: a workspace can have a few of them waiting, all workspaces together some more, and the rest are refused. It does not make a read
+ * cheap: one that runs long in one piece still holds everybody up for as long.
+ */
+import { setImmediate as turn } from "node:timers/promises";
+import { Problem } from "../../contract/problem.ts";
+
+/** The one that runs included. */
+const WORKSPACE_MAX = 8;
+const ALL_MAX = 64;
+const RETRY_AFTER_S = 1;
+
+export class Turnstile {
+  /** Settles when the latest one has run. */
+  #last: Promise<void> = Promise.resolve();
+  /** By workspace: how many run or wait. */
+  readonly #present = new Map<string, number>();
+  #all = 0;
+
+  /** @throws Problem (rejects with it) if too many wait. */
+  async run<T>(workspaceId: string, work: () => Promise<T>): Promise<T> {
+    const present = this.#present.get(workspaceId) ?? 0;
+    if (present >= WORKSPACE_MAX || this.#all >= ALL_MAX) {
+      const detail = "Too many requests of this kind are waiting. Try again.";
+      throw new Problem("unavailable", detail, { retryAfterS: RETRY_AFTER_S });
+    }
+    this.#count(workspaceId, 1);
+    const through = this.#last.then(work);
+    // Even after a failure, the next one begins only when the requests that have arrived by then were handled.
+    this.#last = through.then(pass, pass).then(() => this.#count(workspaceId, -1));
+    return through;
+  }
+
+  #count(workspaceId: string, change: number): void {
+    const left = (this.#present.get(workspaceId) ?? 0) + change;
+    if (left === 0) this.#present.delete(workspaceId);
+    else this.#present.set(workspaceId, left);
+    this.#all += change;
+  }
+}
+
+async function pass(): Promise<void> {
+  await turn();
+}
