@@ -12,7 +12,7 @@ import type { SqlAdminOptions } from "../../packages/server/src/admin/sql-admin-
 import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
 import { HitterDesk } from "../../packages/server/src/hitters/hitter-desk.ts";
 import type { ApiSettings } from "../../packages/server/src/http/api-server.ts";
-import { createApi } from "../../packages/server/src/http/pipeline/pipeline.ts";
+import { createApi } from "../../packages/server/src/http/api-server.ts";
 import { RequestLog, type RequestLogSettings } from "../../packages/server/src/http/pipeline/request-log.ts";
 import type { Log } from "../../packages/server/src/log/log.ts";
 import { Tally } from "../../packages/server/src/metrics/tally.ts";

@@ -1,6 +1,6 @@
 /**
  * Why a request is not carried out, without any protocol in it. Each listener translates it into its own words: HTTP into a problem with a
- * status (http/refusal.ts).
+ * status (http/pipeline/refusal.ts).
  *
  * A denial is not a refusal: it is a decision. After a refusal nothing was counted.
  */

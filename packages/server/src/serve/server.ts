@@ -8,7 +8,7 @@ import { Limiter } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
 import { HitterDesk, type HitterDeskOptions } from "../hitters/hitter-desk.ts";
 import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
-import { createApi } from "../http/pipeline/pipeline.ts";
+import { createApi } from "../http/api-server.ts";
 import { RequestLog } from "../http/pipeline/request-log.ts";
 import type { Log } from "../log/log.ts";
 import { Gauge } from "../metrics/reading.ts";

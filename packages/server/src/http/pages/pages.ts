@@ -1,8 +1,8 @@
 /** What is read with GET and needs no key: whether the server is alive, and how to use it. */
 import manifest from "../../../package.json" with { type: "json" };
+import { ROUTES } from "../routes/routes.ts";
 import { openApiOf } from "./openapi.ts";
 import { referencePage } from "./reference-page.ts";
-import { ROUTES } from "../routes/routes.ts";
 
 export interface Page {
   readonly headers: Readonly<Record<string, string>>;

@@ -4,10 +4,20 @@
  * A server on loopback is reached by pages of the local browser, too, if they get a name of their own to point to it. So it answers
  * only to the names it was given, or else to those of loopback; null: to any.
  */
+import type { IncomingMessage } from "node:http";
 import { isIPv4 } from "node:net";
 import { Problem } from "../../contract/problem.ts";
 
-export function hostCheck(hosts: readonly string[] | null): (host: string | undefined) => Problem | undefined {
+export type HostCheck = (host: string | undefined) => Problem | undefined;
+
+/** The step of the pipeline. @throws Problem */
+export function checkHost({ headers, rawHeaders }: IncomingMessage, problemOfHost: HostCheck): void {
+  if (hasSeveralHosts(rawHeaders)) throw new Problem("invalid_input", "The request has several Host headers.");
+  const misdirected = problemOfHost(headers.host);
+  if (misdirected !== undefined) throw misdirected;
+}
+
+export function hostCheck(hosts: readonly string[] | null): HostCheck {
   if (hosts === null) return () => undefined;
   const known = new Set(hosts.map((host) => host.toLowerCase()));
   return (host) => {

@@ -1,245 +1,162 @@
 /**
- * The HTTP API as a server: the table of routes on node:http, with its doors guarded.
+ * The way of one request through the API, step by step. Each step is a file of this folder:
  *
- * Order of a request: host, route and method; key and workspace; the workspace's quota; body (size, type, JSON, schema); permission and
- * the rest by the route. The first that fails answers, and nothing was counted.
+ *   1. connection      connections.ts      what one connection may hold; broken-request.ts answers bytes that are not a request
+ *   2. host            host-check.ts       whether the request is for this server
+ *   3. route           route-lookup.ts     route and method; a page is answered here (page-answer.ts)
+ *   4. authentication  authentication.ts   key and workspace; authentication-brake.ts slows down whoever guesses keys
+ *   5. span            ../../traces        after the authentication: unauthenticated requests must not create spans
+ *   6. quota           arrival-quota.ts    what every request costs of the workspace's quota
+ *   7. body            request-body.ts     size and type; then JSON (json-text.ts) and the route's schema (../routes/validation.ts)
+ *   8. handler         ../routes           permission and the rest; decisions are made in ../../decisions
+ *   9. answer          answer.ts           or, after the first step that failed, refusal.ts
+ *  10. record          record.ts           metrics, span, and the log (request-log.ts)
  *
- * On node:http itself: every route is a POST to a fixed path, and a framework would take part of the throughput
- * (docs/decisions/0016-the-api-on-node-http.md).
+ * The first step that fails ends the request with a problem, and nothing was counted. A request that is decided from memory, and whose
+ * quota is, goes from its body to its answer without a promise.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import type { Socket } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../../access/caller.ts";
-import { ARRIVAL_COST, Quota } from "../../access/quota.ts";
-import { PROBLEMS, Problem } from "../../contract/problem.ts";
-import { Decisions } from "../../decisions/decisions.ts";
-import type { ApiParts } from "../api-server.ts";
+import type { Quota } from "../../access/quota.ts";
+import type { Directory } from "../../admin/directory.ts";
+import type { Log } from "../../log/log.ts";
+import type { Tally } from "../../metrics/tally.ts";
+import type { Tracer } from "../../traces/tracer.ts";
+import type { Answer, Route, RouteParts } from "../routes/route.ts";
+import { sendAnswer } from "./answer.ts";
+import { chargeArrival } from "./arrival-quota.ts";
 import { authenticate } from "./authentication.ts";
 import { AuthenticationBrake } from "./authentication-brake.ts";
-import { brokenRequestAnswer } from "./broken-request.ts";
-import { Connections } from "./connections.ts";
-import type { Exchange } from "./request-context.ts";
-import { hasSeveralHosts, hostCheck } from "./host-check.ts";
+import type { Connections, Turn } from "./connections.ts";
+import { checkHost, type HostCheck, hostCheck } from "./host-check.ts";
 import { parseJsonBody } from "./json-text.ts";
-import { PAGES } from "../pages/pages.ts";
-import { rateHeadersOf } from "../routes/rate-headers.ts";
-import { problemOf, refuse } from "./refusal.ts";
+import { answerPage } from "./page-answer.ts";
+import { Recorder } from "./record.ts";
+import { RefusalStep } from "./refusal.ts";
 import { readBody } from "./request-body.ts";
+import type { RequestContext } from "./request-context.ts";
 import { requestIds } from "./request-id.ts";
-import type { Answer, Route, RouteParts } from "../routes/route.ts";
-import { ROUTES } from "../routes/routes.ts";
-import { Turnstile } from "../routes/turnstile.ts";
+import type { RequestLog } from "./request-log.ts";
+import { checkMethod, routeOf } from "./route-lookup.ts";
 
-const HEADERS_MAX_BYTES = 16 * 1024;
-/** Also for what comes before them, the handshake of TLS: Node would wait two minutes. */
-const HEADERS_TIMEOUT_MS = 10_000;
-const KEEP_ALIVE_MS = 65_000;
-/** How often Node looks for requests that are late. */
-const LATE_CHECK_MS = 500;
-/** Maximum time for a client to read an answer: 1 MiB takes 20 s at 50 KiB/s. */
-const SEND_TIMEOUT_MS = 20_000;
-const JSON_TYPE = "application/json; charset=utf-8";
-
-/** A server that does not listen yet. */
-export function createApi(parts: ApiParts): Server {
-  const { tls, requestTimeoutMs, connectionsMax } = parts.settings;
-  const options = {
-    maxHeaderSize: HEADERS_MAX_BYTES,
-    headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: LATE_CHECK_MS,
-  };
-  const server =
-    tls === null
-      ? createServer(options)
-      : createTlsServer({ ...options, ...tls, handshakeTimeout: options.headersTimeout });
-  server.maxConnections = connectionsMax;
-  const connections = new Connections(server, tls !== null, {
-    sendTimeoutMs: SEND_TIMEOUT_MS,
-    idleMaxMs: KEEP_ALIVE_MS + options.headersTimeout,
-    onCut: (reason) => parts.tally.cut(reason),
-  });
-  const api = new Api(parts, connections);
-  server.on("request", (request, response) => api.hear(request, response));
-  // Before Node's own listener, which reports it as "clientError": without a handshake nothing can be sent, and `end` would never finish.
-  server.prependListener("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
-  server.on("clientError", brokenRequestAnswer(connections, parts.requestLog));
-  return server;
+export interface PipelineSettings {
+  /** Names of this server in a request's Host; null: any. */
+  readonly hosts: readonly string[] | null;
+  readonly bodyMaxBytes: number;
+  readonly connectionsMax: number;
+  /** How old the directory may be while the store cannot be read; null: any age. */
+  readonly adminAgeMaxMs: number | null;
 }
 
-class Api {
-  readonly #parts: ApiParts;
-  readonly #routeParts: RouteParts;
-  readonly #connections: Connections;
-  readonly #quota: Quota;
-  readonly #brake: AuthenticationBrake;
-  readonly #checkHost: (host: string | undefined) => Problem | undefined;
-  readonly #nextId = requestIds();
-  /** By path. */
-  readonly #routes: ReadonlyMap<string, Route>;
+export interface PipelineParts {
+  readonly connections: Connections;
+  readonly directory: Directory;
+  readonly quota: Quota;
+  readonly routeParts: RouteParts;
+  /** Null: nothing is traced. */
+  readonly tracer: Tracer | null;
+  /** Counts every answer. */
+  readonly tally: Tally;
+  /** Null: requests are not logged. */
+  readonly requestLog: RequestLog | null;
+  readonly log: Log;
+  readonly settings: PipelineSettings;
+  readonly wallMs: () => number;
+}
 
-  constructor(parts: ApiParts, connections: Connections) {
-    this.#quota = new Quota(parts.limiter, parts.settings.quota, parts.wallMs);
+const METHODS = ["POST"];
+
+export class Pipeline {
+  readonly #parts: PipelineParts;
+  readonly #problemOfHost: HostCheck;
+  readonly #recorder: Recorder;
+  readonly #refusal: RefusalStep;
+  readonly #nextId = requestIds();
+
+  constructor(parts: PipelineParts) {
+    const { tally, requestLog, log, settings } = parts;
     this.#parts = parts;
-    const { limiter, directory, store, tally, hitters, wallMs, settings } = parts;
-    this.#routeParts = {
-      decisions: new Decisions({ limiter, directory, store, quota: this.#quota, tally, hitters }),
-      directory,
-      store,
-      quota: this.#quota,
-      hitters,
-      turnstiles: { audit: new Turnstile(), rankings: new Turnstile() },
-      overrideCaps: settings.overrideCaps,
-      wallMs,
-    };
-    this.#connections = connections;
-    this.#brake = new AuthenticationBrake(parts.log, parts.settings.connectionsMax);
-    this.#checkHost = hostCheck(parts.settings.hosts);
-    this.#routes = new Map(ROUTES.map((route) => [`/v2/${route.operation}`, route] as const));
+    this.#problemOfHost = hostCheck(settings.hosts);
+    this.#recorder = new Recorder(tally, requestLog);
+    const brake = new AuthenticationBrake(log, settings.connectionsMax);
+    this.#refusal = new RefusalStep({ log, tally, brake, recorder: this.#recorder });
   }
 
-  hear(request: IncomingMessage, response: ServerResponse): void {
-    const turn = this.#connections.begin(request, response);
+  /** Steps 1 to 6. */
+  run(request: IncomingMessage, response: ServerResponse): void {
+    const { connections, directory, quota, tracer, settings, wallMs } = this.#parts;
+    const turn = connections.begin(request, response);
     if (turn === null) return;
-    const route = this.#routes.get(request.url!);
-    const operation = route === undefined ? "other" : route.operation;
-    const beganMs = performance.now();
-    const exchange: Exchange = {
-      requestId: this.#nextId(),
-      operation,
-      beganMs,
-      request,
-      response,
-      turn,
-      span: null,
-      caller: null,
-      body: undefined,
-    };
-    const fail = (error: unknown) => this.#refuse(exchange, error);
+    const route = routeOf(request.url!);
+    const context = this.#contextOf(request, response, turn, route);
     try {
-      const { host, authorization } = request.headers;
-      if (hasSeveralHosts(request.rawHeaders))
-        throw new Problem("invalid_input", "The request has several Host headers.");
-      const misdirected = this.#checkHost(host);
-      if (misdirected !== undefined) throw misdirected;
+      checkHost(request, this.#problemOfHost);
       if (route === undefined) {
-        answerPage(exchange);
+        answerPage(context);
         return;
       }
-      checkMethod(request, response, ["POST"]);
-      const nowMs = this.#parts.wallMs();
-      const caller = authenticate(this.#parts.directory, authorization, nowMs, this.#parts.settings.adminAgeMaxMs);
-      exchange.caller = caller;
-      // Only now: who has no key must not make spans.
-      const span = this.#parts.tracer?.begin(operation, request.headers, beganMs) ?? null;
-      exchange.span = span;
-      const go = () => {
-        readBody(request, this.#parts.settings.bodyMaxBytes, turn.made, fail, (bytes) => {
-          this.#call(route, caller, exchange, bytes, fail);
-        });
-      };
-      const taken = this.#quota.take(caller.workspace, ARRIVAL_COST);
-      if (taken instanceof Promise)
-        (span?.waited(taken) ?? taken).then((decision) => this.#quota.check(decision)).then(go, fail);
-      else {
-        if (taken !== null) this.#quota.check(taken);
-        go();
-      }
+      checkMethod(context, METHODS);
+      const caller = authenticate(directory, request.headers.authorization, wallMs(), settings.adminAgeMaxMs);
+      context.caller = caller;
+      context.span = tracer?.begin(context.operation, request.headers, context.beganMs) ?? null;
+      const charged = chargeArrival(quota, caller.workspace, context.span);
+      if (charged === undefined) this.#receive(context, route, caller);
+      else
+        charged.then(
+          () => this.#receive(context, route, caller),
+          (error: unknown) => this.#refusal.refuse(context, error),
+        );
     } catch (error) {
-      fail(error);
+      this.#refusal.refuse(context, error);
     }
   }
 
-  #call(route: Route, caller: Caller, exchange: Exchange, bytes: Buffer, fail: (error: unknown) => void): void {
+  /** Step 7: calls `#handle` when the body is here. */
+  #receive(context: RequestContext, route: Route, caller: Caller): void {
+    const { request, turn } = context;
+    readBody(
+      request,
+      this.#parts.settings.bodyMaxBytes,
+      turn.made,
+      (problem) => this.#refusal.refuse(context, problem),
+      (bytes) => this.#handle(context, route, caller, bytes),
+    );
+  }
+
+  /** Steps 7 and 8. */
+  #handle(context: RequestContext, route: Route, caller: Caller, bytes: Buffer): void {
     try {
       const body = parseJsonBody(bytes);
       route.check(body);
-      exchange.body = body;
-      const answer = route.handle(this.#routeParts, caller, body, exchange.span);
-      if (answer instanceof Promise) answer.then((one) => this.#answer(route, exchange, one)).catch(fail);
-      else this.#answer(route, exchange, answer);
+      context.body = body;
+      const answer = route.handle(this.#parts.routeParts, caller, body, context.span);
+      if (answer instanceof Promise)
+        answer
+          .then((late) => this.#answer(context, route, late))
+          .catch((error: unknown) => this.#refusal.refuse(context, error));
+      else this.#answer(context, route, answer);
     } catch (error) {
-      fail(error);
+      this.#refusal.refuse(context, error);
     }
   }
 
-  #answer(route: Route, exchange: Exchange, { data, pagination, checked }: Answer): void {
-    const { response, requestId } = exchange;
-    const meta = { requestId };
-    const text =
-      route.write === undefined
-        ? JSON.stringify(pagination === undefined ? { meta, data } : { meta, data, pagination })
-        : `{"meta":{"requestId":"${requestId}"},"data":${route.write(data)}}`;
-    const length = Buffer.byteLength(text);
-    exchange.turn.made(length);
-    const headers = ["content-type", JSON_TYPE, "content-length", String(length)];
-    if (checked !== undefined) {
-      const { policy, rateLimit, retryAfter } = rateHeadersOf(checked, this.#parts.wallMs());
-      headers.push("ratelimit-policy", policy, "ratelimit", rateLimit);
-      if (retryAfter !== undefined) headers.push("retry-after", retryAfter);
-    }
-    response.writeHead(200, headers);
-    response.end(text);
-    this.#ended(exchange, 200, null, data);
+  /** Steps 9 and 10. */
+  #answer(context: RequestContext, route: Route, answer: Answer): void {
+    sendAnswer(context, route, answer, this.#parts.wallMs);
+    this.#recorder.record(context, 200, null, answer.data);
   }
 
-  #refuse(exchange: Exchange, error: unknown): void {
-    const problem = problemOf(error, this.#parts.log, exchange.requestId);
-    const isUnknownKey = problem.kind === "key_not_found" && exchange.caller === null;
-    const late = isUnknownKey ? this.#failedKey(exchange) : undefined;
-    if (late !== undefined) this.#refuseLate(exchange, late);
-    else if (refuse(exchange, problem)) this.#ended(exchange, problem.status, problem, null);
+  #contextOf(request: IncomingMessage, response: ServerResponse, turn: Turn, route: Route | undefined): RequestContext {
+    return {
+      requestId: this.#nextId(),
+      operation: route === undefined ? "other" : route.operation,
+      beganMs: performance.now(),
+      request,
+      response,
+      turn,
+      caller: null,
+      span: null,
+      body: undefined,
+    };
   }
-
-  #failedKey({ request }: Exchange): Problem | undefined {
-    this.#parts.tally.failedAuthentication();
-    return this.#brake.failed(request.socket.remoteAddress, performance.now());
-  }
-
-  /** Counted and logged at once: the delay must not look like a slow server. */
-  #refuseLate(exchange: Exchange, problem: Problem): void {
-    this.#ended(exchange, problem.status, problem, null);
-    exchange.request.resume();
-    exchange.response.setHeader("connection", "close");
-    this.#brake.delay(() => refuse(exchange, problem));
-  }
-
-  #ended(exchange: Exchange, status: number, problem: Problem | null, data: unknown): void {
-    const { tally, requestLog } = this.#parts;
-    const tookMs = performance.now() - exchange.beganMs;
-    tally.answered(exchange.operation, status, tookMs);
-    const { span } = exchange;
-    if (requestLog === null && span === null) return;
-    const ending = { status, tookMs, problem, data };
-    span?.end({
-      method: exchange.request.method!,
-      namespace: namespaceIn(exchange.body),
-      status,
-      problem: problem === null ? null : PROBLEMS[problem.kind].type,
-      data,
-    });
-    requestLog?.ended(exchange, ending);
-  }
-}
-
-function namespaceIn(body: unknown): string | undefined {
-  return (body as { readonly namespace?: string } | undefined)?.namespace;
-}
-
-function checkMethod({ method }: IncomingMessage, response: ServerResponse, allowed: readonly string[]): void {
-  if (allowed.includes(method!)) return;
-  response.setHeader("allow", allowed.join(", "));
-  throw new Problem("method_not_allowed", `This route accepts ${allowed.join(" and ")} only.`);
-}
-
-function answerPage({ request, response, turn }: Exchange): void {
-  const page = PAGES.get(request.url!.split("?", 1)[0]!);
-  if (page === undefined) throw new Problem("route_not_found", "There is no such route. GET /docs lists them.");
-  checkMethod(request, response, ["GET", "HEAD"]);
-  const length = Buffer.byteLength(page.text);
-  turn.made(length);
-  response.writeHead(200, { ...page.headers, "content-length": length });
-  response.end(page.text);
 }

@@ -6,7 +6,49 @@
 import { type Refusal, refusalOf } from "../../access/refusal.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { Log } from "../../log/log.ts";
-import type { Exchange } from "./request-context.ts";
+import type { Tally } from "../../metrics/tally.ts";
+import type { AuthenticationBrake } from "./authentication-brake.ts";
+import type { Recorder } from "./record.ts";
+import type { RequestContext } from "./request-context.ts";
+
+interface RefusalParts {
+  readonly log: Log;
+  readonly tally: Tally;
+  readonly brake: AuthenticationBrake;
+  readonly recorder: Recorder;
+}
+
+export class RefusalStep {
+  readonly #parts: RefusalParts;
+
+  constructor(parts: RefusalParts) {
+    this.#parts = parts;
+  }
+
+  refuse(context: RequestContext, error: unknown): void {
+    const { log, recorder } = this.#parts;
+    const problem = problemOf(error, log, context.requestId);
+    const isUnknownKey = problem.kind === "key_not_found" && context.caller === null;
+    const late = isUnknownKey ? this.#failedKey(context) : undefined;
+    if (late !== undefined) this.#refuseLate(context, late);
+    else if (sendProblem(context, problem)) recorder.record(context, problem.status, problem, null);
+  }
+
+  #failedKey({ request }: RequestContext): Problem | undefined {
+    const { tally, brake } = this.#parts;
+    tally.failedAuthentication();
+    return brake.failed(request.socket.remoteAddress, performance.now());
+  }
+
+  /** Counted and logged at once: the delay must not look like a slow server. */
+  #refuseLate(context: RequestContext, problem: Problem): void {
+    const { brake, recorder } = this.#parts;
+    recorder.record(context, problem.status, problem, null);
+    context.request.resume();
+    context.response.setHeader("connection", "close");
+    brake.delay(() => sendProblem(context, problem));
+  }
+}
 
 export function problemOf(error: unknown, log: Log, requestId: string): Problem {
   if (error instanceof Problem) return error;
@@ -26,8 +68,8 @@ function problemOfRefusal({ kind, message, at, retryAfterS }: Refusal): Problem 
   return Problem.at(`body${item}.${at.field}`, message, at.fix);
 }
 
-/** False if there was nobody to tell: the caller has gone, or was answered. */
-export function refuse({ request, response, requestId, turn }: Exchange, problem: Problem): boolean {
+/** False if there is nobody to answer: the client has gone, or was answered. */
+function sendProblem({ request, response, requestId, turn }: RequestContext, problem: Problem): boolean {
   if (response.headersSent || response.destroyed) return false;
   const wantsProblem = request.headers.accept?.includes("application/problem+json") === true;
   const text = JSON.stringify(problem.toBody(requestId));

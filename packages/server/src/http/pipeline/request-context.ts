@@ -1,10 +1,10 @@
-/** One request that is being answered, and what is known of it. */
+/** One request on its way through the pipeline: what is known of it, filled in step by step. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../../access/caller.ts";
 import type { RequestSpan } from "../../traces/request-span.ts";
 import type { Turn } from "./connections.ts";
 
-export interface Exchange {
+export interface RequestContext {
   readonly requestId: string;
   /** Of the table of routes; `other` for what is in none. */
   readonly operation: string;
@@ -14,10 +14,10 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** Told the length of the answer before it is written. */
   readonly turn: Turn;
-  /** Known once the key is; null: it is not traced. */
-  span: RequestSpan | null;
-  /** Known once the key is. */
+  /** Set by the authentication. */
   caller: Caller | null;
-  /** Known once it was checked. */
+  /** Set after the authentication; null: it is not traced. */
+  span: RequestSpan | null;
+  /** Set when it was read and checked. */
   body: unknown;
 }

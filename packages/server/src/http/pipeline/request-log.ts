@@ -7,18 +7,27 @@
  */
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { PROBLEMS, type ProblemKind } from "../../contract/problem.ts";
+import { PROBLEMS, type Problem, type ProblemKind } from "../../contract/problem.ts";
 import type { LimitData, MultiLimitData } from "../../contract/schemas.ts";
 import type { Log } from "../../log/log.ts";
 import { traceParentOf } from "../../traces/trace-parent.ts";
-import type { Ending } from "./record.ts";
-import type { Exchange } from "./request-context.ts";
+import type { RequestContext } from "./request-context.ts";
 
 export interface RequestLogSettings {
   readonly requests: "off" | "errors" | "all";
   readonly identifiers: "hashed" | "plain";
   /** Of the hash. */
   readonly identifierKey: string;
+}
+
+/** What came of a request. */
+interface RequestResult {
+  readonly status: number;
+  readonly tookMs: number;
+  /** Why it was refused; null if it was answered. */
+  readonly problem: Problem | null;
+  /** What it was answered; null if it was refused. */
+  readonly data: unknown;
 }
 
 /** Of 64 hexadecimal digits: two identifiers of a million share them once in 40 million such logs. */
@@ -42,8 +51,8 @@ export class RequestLog {
     this.#settings = settings;
   }
 
-  ended({ requestId, operation, span, caller, body, request }: Exchange, ending: Ending): void {
-    const { status, tookMs, problem, data } = ending;
+  ended({ requestId, operation, span, caller, body, request }: RequestContext, result: RequestResult): void {
+    const { status, tookMs, problem, data } = result;
     if (this.#settings.requests === "errors" && status < ERROR) return;
     this.#log[levelOf(status)]("request", {
       requestId,

@@ -8,13 +8,7 @@ import * as schemas from "../../contract/schemas.ts";
 import { listChanges } from "./changes.ts";
 import { inspect } from "./inspect.ts";
 import { limit, limitText, multiLimit } from "./limit.ts";
-import {
-  createNamespace,
-  deleteNamespace,
-  listNamespaces,
-  restoreNamespace,
-  updateNamespace,
-} from "./namespaces.ts";
+import { createNamespace, deleteNamespace, listNamespaces, restoreNamespace, updateNamespace } from "./namespaces.ts";
 import { deleteOverride, getOverride, listOverrides, setOverride } from "./overrides.ts";
 import { type Route, route } from "./route.ts";
 import { topIdentifiers } from "./top-identifiers.ts";
