@@ -14,6 +14,8 @@ export interface Caller {
  */
 export function callerOf(directory: Directory, token: string, nowMs: number, ageMaxMs: number | null): Caller {
   if (!directory.isLoaded) throw Refusal.unavailable("The server has not read its keys yet.");
+  // The first key is being made, in an empty store. 401 would tell the client that its key is wrong.
+  if (!directory.hasKeys) throw Refusal.unavailable("The server has no key yet.");
   // A key may have been revoked since then.
   if (ageMaxMs !== null && directory.ageMs > ageMaxMs) {
     throw Refusal.unavailable("The store of keys could not be read for longer than the setting admin.ageMax allows.");
