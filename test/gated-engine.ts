@@ -1,12 +1,13 @@
 /** An engine behind a gate that says what it is told to, on time by hand: for the tests of decisions with layers. */
 import type { Sequence, Slot } from "../packages/sluice/src/core/brands.ts";
 import type { TraceEvent } from "../packages/sluice/src/core/trace.ts";
-import { type BatchItem, decideBatch } from "../packages/sluice/src/engine/batch.ts";
+import { type BatchItem, batchItem, decideBatch } from "../packages/sluice/src/engine/batch.ts";
 import { Engine, type WhenFull } from "../packages/sluice/src/engine/engine.ts";
-import type { HashedKey, Verdict, Waited } from "../packages/sluice/src/engine/gate.ts";
-import { keyOf } from "../packages/sluice/src/engine/key.ts";
-import { LayeredDecision } from "../packages/sluice/src/engine/layered-decision.ts";
+import type { Verdict, Waited } from "../packages/sluice/src/engine/gate.ts";
+import { type Key, keyOf } from "../packages/sluice/src/engine/key.ts";
+import { Layers } from "../packages/sluice/src/engine/layers.ts";
 import { Ledger } from "../packages/sluice/src/engine/ledger.ts";
+import { decide as decideOne } from "../packages/sluice/src/engine/single.ts";
 import { ManualTime } from "./manual-time.ts";
 import { MINUTE_MS } from "./processes.ts";
 import { SeededRandom } from "./seeded-random.ts";
@@ -33,29 +34,22 @@ export function gatedEngine(options: GatedOptions = {}) {
     suffices: () => told.suffices,
     mustAsk: () => told.mustAsk,
     accepted: (...args: unknown[]) => void heard.push(["accepted", ...args]),
-    denied: ({ key }: HashedKey, place: Slot) => void heard.push(["denied", key.identifier, place]),
+    denied: ({ identifier }: Key, place: Slot) => void heard.push(["denied", identifier, place]),
   };
   const events: TraceEvent[] = [];
   const onDenial = (...args: unknown[]) => void heard.push(["told", ...args]);
   const trace = isTraced ? (event: TraceEvent) => void events.push(event) : null;
-  const layers = new LayeredDecision(engine, { ledger, gate: isGated ? gate : null, onDenial, trace });
+  const layers = new Layers(engine, { ledger, gate: isGated ? gate : null, onDenial, trace });
   engine.attach(layers);
   const scope = () => engine.scopes.find("default", "api", MINUTE_MS);
   const decide = (cost = 1, limit = 10, waited: Waited | null = null, identifier = "a") =>
-    engine.decide(scope(), identifier, limit, cost, waited);
+    decideOne(engine, scope(), identifier, limit, cost, waited);
   /** An item of a batch, with a limit of 10. */
-  const item = (identifier: string, cost = 1): BatchItem => {
-    const key = keyOf(scope(), identifier);
-    const { h0, h1, h2 } = engine.locateKey(key);
-    return { key, h0, h1, h2, limit: 10, cost };
-  };
+  const item = (identifier: string, cost = 1): BatchItem => batchItem(engine, scope(), identifier, 10, cost);
   const decideMany = (items: readonly BatchItem[], waited: readonly Waited[] = []) =>
     decideBatch(engine, items, waited);
   const sequence = () => Math.floor(time.wallMs / MINUTE_MS) as Sequence;
-  const slot = (identifier = "a"): Slot => {
-    const { h0, h1, h2 } = engine.locateKey(keyOf(scope(), identifier));
-    return engine.table.find(h0, h1, h2, scope().durationMs);
-  };
+  const slot = (identifier = "a"): Slot => engine.slotOf(keyOf(scope(), identifier));
   const read = (fields: Partial<Waited> = {}): Waited => ({
     isOk: true,
     source: "origin",

@@ -3,9 +3,10 @@ import type { DurationMs, Sequence, Slot } from "../packages/sluice/src/core/bra
 import { NONE } from "../packages/sluice/src/engine/cell-table.ts";
 import { Engine } from "../packages/sluice/src/engine/engine.ts";
 import type { Key } from "../packages/sluice/src/engine/key.ts";
-import { LayeredDecision } from "../packages/sluice/src/engine/layered-decision.ts";
+import { Layers } from "../packages/sluice/src/engine/layers.ts";
 import { Ledger } from "../packages/sluice/src/engine/ledger.ts";
 import { sequenceAt } from "../packages/sluice/src/engine/sequence.ts";
+import { decide } from "../packages/sluice/src/engine/single.ts";
 import { ManualTime } from "./manual-time.ts";
 import { MINUTE_MS } from "./processes.ts";
 import { SeededRandom } from "./seeded-random.ts";
@@ -21,7 +22,7 @@ export class LayeredEngine {
     this.engine = new Engine({ clock: time.clock, random, cellsMax, whenFull: "allow" });
     this.ledger = new Ledger(this.engine.table, random, { replays: true, publishes: true });
     const parts = { ledger: this.ledger, gate: null, onDenial: null, trace: null };
-    this.engine.attach(new LayeredDecision(this.engine, parts));
+    this.engine.attach(new Layers(this.engine, parts));
   }
 
   key(identifier = "a", durationMs: number = MINUTE_MS): Key {
@@ -39,7 +40,7 @@ export class LayeredEngine {
   /** Accepts cost, as a request without a gate would. */
   accept(identifier = "a", cost = 1, limit = 100, durationMs: number = MINUTE_MS): void {
     const scope = this.engine.scopes.find("default", "api", durationMs);
-    this.engine.decide(scope, identifier, limit, cost, null);
+    decide(this.engine, scope, identifier, limit, cost, null);
   }
 
   /** The slot of a key that must have one. */
@@ -50,7 +51,6 @@ export class LayeredEngine {
   }
 
   find(identifier = "a", durationMs: number = MINUTE_MS): Slot {
-    const { h0, h1, h2 } = this.engine.locateKey(this.key(identifier, durationMs));
-    return this.engine.table.find(h0, h1, h2, durationMs as DurationMs);
+    return this.engine.slotOf(this.key(identifier, durationMs));
   }
 }

@@ -33,7 +33,7 @@ export const AUDIT_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "limiter/stack.ts",
-        find: "      decisions.awaitOthers(this.global.durationMinMs);\n",
+        find: "      layers.awaitOthers(this.global.durationMinMs);\n",
         replace: "",
       },
       {
@@ -51,7 +51,7 @@ export const AUDIT_CANARIES: readonly Canary[] = [
       "a region's floor follows the lowest limit that accepted something, and a limit that only denies is not followed",
     patches: [
       {
-        file: "engine/layered-decision.ts",
+        file: "engine/layers.ts",
         find: "    if (limit >= table.limitLow(slot) || limit === 0) return;\n",
         replace: "    if (limit >= 0 || limit < table.limitLow(slot)) return;\n",
       },
@@ -78,10 +78,16 @@ export const AUDIT_CANARIES: readonly Canary[] = [
       "a request that waited for a read is degraded if its key was denied meanwhile, so a flood of denials degrades every allow",
     patches: [
       {
-        file: "engine/layered-decision.ts",
+        file: "engine/judge.ts",
         find: 'return isSettled || gate.suffices(waited, sequence, nowMs, key.durationMs) ? "proceed" : "degraded";',
         replace:
-          'const deniedMs = slot === NONE ? 0 : this.#engine.table.strictUntilMs(slot) - key.durationMs;\n    return isSettled || (waited.beganMs >= deniedMs && gate.suffices(waited, sequence, nowMs, key.durationMs)) ? "proceed" : "degraded";',
+          'const deniedMs = slot === NONE ? 0 : layers.strictUntilMs(slot) - key.durationMs;\n  return isSettled || (waited.beganMs >= deniedMs && gate.suffices(waited, sequence, nowMs, key.durationMs)) ? "proceed" : "degraded";',
+      },
+      {
+        file: "engine/layers.ts",
+        find: "  isPinned(slot: Slot): boolean {\n",
+        replace:
+          "  strictUntilMs(slot: Slot): number {\n    return this.#table.strictUntilMs(slot);\n  }\n\n  isPinned(slot: Slot): boolean {\n",
       },
     ],
     noticedBy: ["honesty"],

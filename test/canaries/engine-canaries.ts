@@ -65,7 +65,7 @@ export const ENGINE_CANARIES: readonly Canary[] = [
     breaks: "the previous cell is weighed by the part of the window that has passed, not by what is left",
     patches: [
       {
-        file: "engine/engine.ts",
+        file: "engine/view.ts",
         find: "share(previous, endMs - nowMs, durationMs)",
         replace: "share(previous, durationMs - (endMs - nowMs), durationMs)",
       },
@@ -89,9 +89,9 @@ export const ENGINE_CANARIES: readonly Canary[] = [
     breaks: "an allowed cost is counted a turn of the event loop after it was checked",
     patches: [
       {
-        file: "engine/layered-decision.ts",
-        find: "      engine.table.accept(place, sequence, cost, limit);\n",
-        replace: "      void Promise.resolve().then(() => engine.table.accept(place, sequence, cost, limit));\n",
+        file: "engine/record.ts",
+        find: "    engine.table.accept(slot, sequence, cost, limit);\n",
+        replace: "    void Promise.resolve().then(() => engine.table.accept(slot, sequence, cost, limit));\n",
       },
     ],
     noticedBy: ["own"],
@@ -102,10 +102,10 @@ export const ENGINE_CANARIES: readonly Canary[] = [
     breaks: "a batch that does not fit counts the items that do",
     patches: [
       {
-        file: "engine/batch.ts",
-        find: "    const how = { isCounted: false, batch: engine.tick, waited: one.waited };\n    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, how);",
+        file: "engine/record.ts",
+        find: '  const isCounted = answer.reason === "allowed" && cost > 0;\n',
         replace:
-          "    const isPart = one.fits && one.cost > 0 && slot !== NONE && engine.table.sequence(slot) === one.sequence;\n    const how = { isCounted: isPart, batch: engine.tick, waited: one.waited };\n    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, how);\n    if (isPart) engine.table.accept(slot, one.sequence, one.cost, one.limit);",
+          '  const isPart = outcome === "batch" && slot !== -1 && engine.table.sequence(slot) === sequence;\n  const isCounted = (answer.reason === "allowed" || isPart) && cost > 0;\n',
       },
     ],
     noticedBy: ["batch"],
@@ -117,8 +117,8 @@ export const ENGINE_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "engine/batch.ts",
-        find: "if (one.fits && isSameCell(one, item)) effective += one.cost;",
-        replace: "if (one.fits && isSameCell(one, item)) effective += 0;",
+        find: "if (isSameCell(one, item) && fits(one)) cost += one.cost;",
+        replace: "if (isSameCell(one, item) && fits(one)) cost += 0;",
       },
     ],
     noticedBy: ["sanity", "excess"],
@@ -130,21 +130,21 @@ export const ENGINE_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "engine/batch.ts",
-        find: '  if (verdicts.includes("read")) {',
-        replace: '  if (verdicts.includes("read")) {\n    speculate(engine, checked, items);',
+        find: '  if (judgements.includes("read")) {',
+        replace: '  if (judgements.includes("read")) {\n    speculate(engine, views, items);',
       },
       {
         file: "engine/batch.ts",
-        find: "  const nowMs = engine.clock.nowMs();\n  const checked: Checked[] = [];",
-        replace: "  takeBack(engine, items);\n  const nowMs = engine.clock.nowMs();\n  const checked: Checked[] = [];",
+        find: "  const nowMs = engine.clock.nowMs();\n  const views: View[] = [];",
+        replace: "  takeBack(engine, items);\n  const nowMs = engine.clock.nowMs();\n  const views: View[] = [];",
       },
       {
         file: "engine/batch.ts",
         find: "const noItems: ReadonlySet<number> = new Set();",
         replace: `const noItems: ReadonlySet<number> = new Set();
 const speculated = new WeakMap<BatchItem, Slot>();
-function speculate(engine: Engine, checked: readonly Checked[], items: readonly BatchItem[]): void {
-  checked.forEach(({ slot, sequence, cost, limit }, i) => {
+function speculate(engine: Engine, views: readonly View[], items: readonly BatchItem[]): void {
+  views.forEach(({ slot, sequence, cost, limit }, i) => {
     if (slot === NONE || cost === 0 || engine.table.sequence(slot) !== sequence) return;
     engine.table.accept(slot, sequence, cost, limit);
     engine.layers?.accepted(slot);
@@ -240,9 +240,9 @@ function takeBack(engine: Engine, items: readonly BatchItem[]): void {
     breaks: "denials are missing in the statistics",
     patches: [
       {
-        file: "engine/engine.ts",
-        find: "this.tally.add(isNever ? TALLY.deniedCost : TALLY.deniedLimit);",
-        replace: "if (isNever) this.tally.add(TALLY.deniedCost);",
+        file: "engine/record.ts",
+        find: "tally.add(isNever ? TALLY.deniedCost : TALLY.deniedLimit);",
+        replace: "if (isNever) tally.add(TALLY.deniedCost);",
       },
     ],
     noticedBy: ["honesty"],

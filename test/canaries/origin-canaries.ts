@@ -228,9 +228,9 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     breaks: "a denial makes nothing strict",
     patches: [
       {
-        file: "origin/regional-layer.ts",
-        find: "else table.raiseStrictUntil(slot, untilMs);",
-        replace: "else table.raiseStrictUntil(slot, untilMs * 0);",
+        file: "engine/engine.ts",
+        find: "      this.table.raiseStrictUntil(slot, untilMs);\n",
+        replace: "      this.table.raiseStrictUntil(slot, untilMs * 0);\n",
       },
     ],
     noticedBy: ["strict"],
@@ -255,7 +255,7 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/regional-layer.ts",
-        find: "strictUntilMs === 0 ? Number.NEGATIVE_INFINITY : strictUntilMs - durationMs;",
+        find: "strictUntilMs === 0 ? Number.NEGATIVE_INFINITY : strictUntilMs - key.durationMs;",
         replace: "strictUntilMs >= 0 ? Number.NEGATIVE_INFINITY : 0;",
       },
     ],

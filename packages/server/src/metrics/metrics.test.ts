@@ -57,7 +57,15 @@ describe("metrics", () => {
 
   test("every family of a server with both layers is told, with the labels that the table names", async () => {
     const tally = new Tally();
-    const decision = { success: true, limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    const decision = {
+      success: true,
+      limit: 1,
+      remaining: 0,
+      reset: 0,
+      current: 1,
+      degraded: false,
+      retryAfterMs: 0,
+    } as const;
     tally.decided(namespace(1), { ...decision, reason: "allowed", source: "local" }, false);
     tally.answered("ratelimit.limit", 200, 0.3);
     const text = metricsText([await reading(tally)], { version: "1.2.3", region: "eu" });
@@ -81,7 +89,7 @@ describe("metrics", () => {
 
   test("ten thousand namespaces make fewer than 2,000 series, no identifier among them, and nothing goes uncounted", async () => {
     const tally = new Tally();
-    const decision = { limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    const decision = { limit: 1, remaining: 0, reset: 0, current: 1, degraded: false, retryAfterMs: 0 } as const;
     for (let i = 0; i < 10_000; i++) {
       tally.decided(namespace(i), { ...decision, success: true, reason: "allowed", source: "local" }, false);
       tally.decided(namespace(i), { ...decision, success: false, reason: "limit", source: "origin" }, i % 2 === 0);
@@ -100,7 +108,15 @@ describe("metrics", () => {
 
   test("a workspace that has taken all names gives some up for the others, and nothing goes uncounted", () => {
     const tally = new Tally();
-    const decision = { success: true, limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    const decision = {
+      success: true,
+      limit: 1,
+      remaining: 0,
+      reset: 0,
+      current: 1,
+      degraded: false,
+      retryAfterMs: 0,
+    } as const;
     const decide = (workspaceId: string, number: number) =>
       tally.decided(
         { ...namespace(number), id: `${workspaceId} ${number}`, workspaceId },
@@ -121,7 +137,7 @@ describe("metrics", () => {
   });
 
   test("workers that met different namespaces make fewer than 2,000 series together, and nothing goes uncounted", async () => {
-    const decision = { limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    const decision = { limit: 1, remaining: 0, reset: 0, current: 1, degraded: false, retryAfterMs: 0 } as const;
     const over = { cells: 1, cellsOver: 1, excess: 1, limits: 10 };
     const readings: Reading[] = [];
     for (let worker = 0; worker < 32; worker++) {
@@ -145,7 +161,15 @@ describe("metrics", () => {
 
   test("a name of a namespace cannot break a line", async () => {
     const tally = new Tally();
-    const decision = { success: true, limit: 1, remaining: 0, reset: 0, current: 1, degraded: false } as const;
+    const decision = {
+      success: true,
+      limit: 1,
+      remaining: 0,
+      reset: 0,
+      current: 1,
+      degraded: false,
+      retryAfterMs: 0,
+    } as const;
     tally.decided(namespace(7), { ...decision, reason: "allowed", source: "local" }, false);
     const text = metricsText([await reading(tally)], { version: "1", region: "eu" });
     expect(text).toContain(String.raw`namespace="name 7 \"quoted\" \\ and\nbroken"`);

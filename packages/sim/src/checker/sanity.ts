@@ -79,9 +79,9 @@ export class Sanity implements CheckerPart {
   }
 
   #answer(process: string, event: Answer): Problem {
-    const { limit, cost, durationMs, success, remaining, reset, current, reason, degraded } = event;
+    const { limit, cost, durationMs, success, remaining, reset, current, reason, degraded, retryAfterMs } = event;
     const nowMs = this.#wallMs.get(process) ?? 0;
-    const decision = { success, limit, remaining, reset, current, reason: reason as "allowed", degraded };
+    const decision = { success, limit, remaining, reset, current, reason: reason as "allowed", degraded, retryAfterMs };
     return sanity({ limit, cost, durationMs, nowMs, decision: { ...decision, source: "local" } });
   }
 }

@@ -47,6 +47,7 @@ export type WorldEvent =
       readonly current: number;
       readonly reason: string;
       readonly degraded: boolean;
+      readonly retryAfterMs: number;
       /** How long the caller waited, world time. */
       readonly waitedMs: number;
       /** Messages that the process sent before it answered, if it answered at once. */

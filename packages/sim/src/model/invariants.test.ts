@@ -16,8 +16,16 @@ const allowed: Decision = {
   reason: "allowed",
   source: "local",
   degraded: false,
+  retryAfterMs: 0,
 };
-const denied: Decision = { ...allowed, success: false, remaining: 0, current: 11, reason: "limit" };
+const denied: Decision = {
+  ...allowed,
+  success: false,
+  remaining: 0,
+  current: 11,
+  reason: "limit",
+  retryAfterMs: MINUTE_MS,
+};
 const tooLarge: Decision = { ...denied, reason: "cost" };
 
 function observed(decision: Decision, fields: Partial<invariants.Observed> = {}): invariants.Observed {
@@ -67,7 +75,10 @@ describe("sanity", () => {
     ["an allow that resets in the next millisecond", observed({ ...allowed, reset: NOW_MS + 1 })],
     ["the last allow of a limit", observed({ ...allowed, remaining: 0, current: 10 })],
     ["a denial", observed(denied)],
-    ["a denial until the end of the next window", observed({ ...denied, reset: NOW_MS + 2 * MINUTE_MS })],
+    [
+      "a denial until the end of the next window",
+      observed({ ...denied, reset: NOW_MS + 2 * MINUTE_MS, retryAfterMs: 2 * MINUTE_MS }),
+    ],
     ["a cost above the limit", observed(tooLarge)],
     ["an item of a batch that failed", observed({ ...allowed, reason: "batch" })],
   ])("%s is sane", (_, history) => {
@@ -95,6 +106,12 @@ describe("sanity", () => {
     ["a denial within the limit", observed({ ...denied, current: 10 }), /denied with 10 of 10/],
     ["a cost that fits", observed({ ...tooLarge, current: 10 }), /cost 1 denied within 10/],
     ["a cost that is an allow", observed({ ...tooLarge, success: true }), /cost 1 denied/],
+    ["an allow that is to be retried", observed({ ...allowed, retryAfterMs: 1 }), /retry after 1 ms instead of 0/],
+    [
+      "a retry before the reset",
+      observed({ ...denied, retryAfterMs: 59_999 }),
+      /retry after 59999 ms instead of 60000/,
+    ],
   ])("%s is reported", (_, history, problem) => {
     expect(invariants.sanity(history)).toMatch(problem);
   });
@@ -161,6 +178,7 @@ describe("same answers", () => {
     reason: "full",
     source: "origin",
     degraded: true,
+    retryAfterMs: 1,
   };
 
   test.each(Object.keys(allowed) as (keyof Decision)[])("another %s is reported, with its number", (field) => {

@@ -17,9 +17,9 @@ export interface Observed {
 
 type Problem = string | undefined;
 
-/** 1. Counters are safe integers ≥ 0; remaining is within the limit; an allow resets within one duration. */
+/** 1. Counters are safe integers ≥ 0; remaining is within the limit; an allow resets within one duration; a denial says when to retry. */
 export function sanity({ limit, cost, durationMs, nowMs, decision }: Observed): Problem {
-  const { success, remaining, reset, current, reason } = decision;
+  const { success, remaining, reset, current, reason, retryAfterMs } = decision;
   if (!Number.isSafeInteger(current) || current < 0) return `sanity: current ${current}`;
   if (!Number.isSafeInteger(remaining) || remaining < 0 || remaining > limit) return `sanity: remaining ${remaining}`;
   if (decision.limit !== limit) return `sanity: asked with ${limit}, answered with ${decision.limit}`;
@@ -29,6 +29,8 @@ export function sanity({ limit, cost, durationMs, nowMs, decision }: Observed): 
   if (reason === "allowed" && (!success || current > limit)) return `sanity: allowed with ${current} of ${limit}`;
   if (reason === "limit" && (success || current <= limit)) return `sanity: denied with ${current} of ${limit}`;
   if (reason === "cost" && (success || current <= limit)) return `sanity: cost ${cost} denied within ${limit}`;
+  const retryMs = success ? 0 : reset - nowMs;
+  if (retryAfterMs !== retryMs) return `sanity: retry after ${retryAfterMs} ms instead of ${retryMs}`;
   return undefined;
 }
 

@@ -84,21 +84,23 @@ export class ReferenceModel {
     const effective = this.#effectiveAt(cells, durationMs, this.#nowMs) + together;
     const success = effective <= BigInt(limit);
     const reason = success ? "allowed" : together > BigInt(limit) ? "cost" : "limit";
+    const reset = reason === "limit" ? this.#firstFitMs(cells, durationMs, limit, together) : this.#endMs(durationMs);
     return {
       success,
       limit,
       remaining: success ? limit - Number(effective) : 0,
-      reset: reason === "limit" ? this.#firstFitMs(cells, durationMs, limit, together) : this.#endMs(durationMs),
+      reset,
       current: Number(effective),
       reason,
       source: "local",
       degraded: false,
+      retryAfterMs: success ? 0 : reset - this.#nowMs,
     };
   }
 
   /** An item that fits, in a batch that failed: the answer with nothing spent. */
   #unspent(request: ModelRequest): Decision {
-    return { ...this.#answer({ ...request, cost: 0 }, 0n), success: true, reason: "batch" };
+    return { ...this.#answer({ ...request, cost: 0 }, 0n), success: true, reason: "batch", retryAfterMs: 0 };
   }
 
   #count(request: ModelRequest): void {

@@ -202,7 +202,7 @@ export class Clients {
     life.waiting--;
     this.answered++;
     const decisions = "decisions" in answer ? answer.decisions : [answer];
-    decisions.forEach(({ success, limit, remaining, reset, current, reason, degraded }, i) => {
+    decisions.forEach(({ success, limit, remaining, reset, current, reason, degraded, retryAfterMs }, i) => {
       const { cost = 1, duration } = requests[i]!;
       this.#history.record(this.#queue.nowMs, life.name, {
         kind: "answer",
@@ -215,6 +215,7 @@ export class Clients {
         current,
         reason,
         degraded,
+        retryAfterMs,
         waitedMs: this.#queue.nowMs - askedAtMs,
         sent,
       });

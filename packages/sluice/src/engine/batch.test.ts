@@ -65,14 +65,22 @@ describe("batch", () => {
       ask("new2", { cost: 11 }),
     ]);
     const end = START_MS + MINUTE_MS;
-    const common = { limit: 10, source: "local", degraded: false };
+    const common = { limit: 10, source: "local", degraded: false, retryAfterMs: 0 };
     expect(success).toBe(false);
     expect(decisions).toEqual([
       { ...common, success: true, remaining: 6, current: 4, reset: end, reason: "batch" },
       // 9 in this window, room for 8 beside a cost of 2: its share is 8 from 59,999 ms before the next window's end.
-      { ...common, success: false, remaining: 0, current: 11, reset: end + 1, reason: "limit" },
+      {
+        ...common,
+        success: false,
+        remaining: 0,
+        current: 11,
+        reset: end + 1,
+        reason: "limit",
+        retryAfterMs: MINUTE_MS + 1,
+      },
       { ...common, success: true, remaining: 10, current: 0, reset: end, reason: "batch" },
-      { ...common, success: false, remaining: 0, current: 11, reset: end, reason: "cost" },
+      { ...common, success: false, remaining: 0, current: 11, reset: end, reason: "cost", retryAfterMs: MINUTE_MS },
     ]);
     expect([own("calm"), own("busy"), own("new"), own("new2")]).toEqual([4, 9, 0, 0]);
     expect(limiter.stats()).toMatchObject({

@@ -5,36 +5,25 @@
  * Items of one cell add up: an item is checked on top of the earlier items of its cell that fit. So a batch that succeeds
  * answers what the same requests would have answered one after the other.
  */
-import type { Sequence, Slot } from "../core/brands.ts";
+import type { Slot } from "../core/brands.ts";
 import { NONE } from "./cell-table.ts";
-import { type BatchDecision, type Decision, decision, type Source } from "./decision.ts";
+import type { BatchDecision } from "./decision.ts";
 import type { Engine } from "./engine.ts";
-import { viewWaited, type Waited } from "./gate.ts";
-import type { Key } from "./key.ts";
-import type { Asked } from "./layers.ts";
+import type { Waited } from "./gate.ts";
+import { fits, type Judgement, judge } from "./judge.ts";
+import type { HashedKey } from "./key-hash.ts";
 import { nameBytes } from "./name-budget.ts";
-import { sequenceAt, windowEndMs } from "./sequence.ts";
-import { share } from "./sliding-window.ts";
-import { TALLY } from "./tally.ts";
+import { type Outcome, record } from "./record.ts";
+import type { Scope } from "./scope.ts";
+import { type HashedRequest, type View, viewOf } from "./view.ts";
 
-/** One validated request of a batch, its key hashed. Two items with equal hash and duration name the same cell. */
-export interface BatchItem {
-  readonly key: Key;
-  readonly h0: number;
-  readonly h1: number;
-  readonly h2: number;
-  readonly limit: number;
-  readonly cost: number;
-}
+/** One validated request of a batch. */
+export type BatchItem = HashedRequest;
 
-/** What checking an item found. `effective` counts this item and the earlier ones of its cell. */
-interface Checked extends Asked {
-  readonly endMs: number;
-  /** The effective count before the batch. */
-  readonly before: number;
-  readonly fits: boolean;
-  readonly source: Source;
-  readonly waited: Waited | null;
+/** Checks the identifier, and hashes the key. */
+export function batchItem(engine: Engine, scope: Scope, identifier: string, limit: number, cost: number): BatchItem {
+  const { key, h0, h1, h2 } = engine.hashed(scope, identifier);
+  return { key, h0, h1, h2, limit, cost };
 }
 
 /**
@@ -51,139 +40,77 @@ export function decideBatch(
   waited: readonly Waited[],
 ): BatchDecision | Awaited {
   const nowMs = engine.clock.nowMs();
-  const checked: Checked[] = [];
+  const views: View[] = [];
   items.forEach((item, i) => {
-    checked.push(check(engine, item, checked, nowMs, waited[i] ?? null));
+    const slot = find(engine, item);
+    views.push(viewOf(engine.table, item, slot, nowMs, costAhead(views, item), waited[i] ?? null));
   });
   engine.beginTick();
-  if (!checked.every(({ fits }) => fits)) return refuseAll(engine, checked, noItems);
-  // Stryker disable next-line StringLiteral: what is neither to be read nor degraded proceeds
-  const verdicts = checked.map((one) => engine.layers?.judge(one, one.waited) ?? "proceed");
-  if (verdicts.includes("read")) {
+  if (!views.every(fits)) return refuseAll(engine, views, noItems);
+  const judgements = views.map((view) => judge(engine.layers, view));
+  if (judgements.includes("read")) {
     const arrivedMs = engine.clock.monoMs();
-    return checked.map(({ sequence, current, previous }, i) => {
-      const isOk = verdicts[i] === "proceed";
+    return views.map(({ sequence, current, previous }, i) => {
+      const isOk = judgements[i] === "proceed";
       const known = { source: "local", arrivedMs, beganMs: arrivedMs, sequence, current, previous } as const;
-      return verdicts[i] === "read" ? null : { isOk, ...known };
+      return judgements[i] === "read" ? null : { isOk, ...known };
     });
   }
-  return count(engine, checked, (i) => verdicts[i] === "degraded", nowMs);
+  return countAll(engine, views, judgements, nowMs);
 }
 
 const noItems: ReadonlySet<number> = new Set();
 
-function check(
-  engine: Engine,
-  item: BatchItem,
-  earlier: readonly Checked[],
-  nowMs: number,
-  waited: Waited | null,
-): Checked {
-  const { key, h0, h1, h2, limit, cost } = item;
-  const { durationMs } = key;
-  const sequence = sequenceAt(nowMs, durationMs);
-  const endMs = windowEndMs(sequence, durationMs);
-  const slot = engine.table.find(h0, h1, h2, durationMs);
-  let current = 0;
-  let previous = 0;
-  if (slot !== NONE) {
-    current = engine.table.view(slot, sequence);
-    previous = engine.table.view(slot, (sequence - 1) as Sequence);
-  }
-  if (waited !== null) {
-    // Both are lower bounds. The slot may be a new one: the one from which the item was found ready was evicted while others were read.
-    current = Math.max(current, viewWaited(waited, sequence));
-    previous = Math.max(previous, viewWaited(waited, sequence - 1));
-  }
-  const before = current + share(previous, endMs - nowMs, durationMs);
-  let effective = before + cost;
-  for (const one of earlier) if (one.fits && isSameCell(one, item)) effective += one.cost;
-  const source = waited?.isOk === true ? waited.source : "local";
-  const fits = effective <= limit;
-  return {
-    key,
-    h0,
-    h1,
-    h2,
-    limit,
-    cost,
-    slot,
-    sequence,
-    nowMs,
-    current,
-    previous,
-    effective,
-    endMs,
-    before,
-    fits,
-    source,
-    waited,
-  };
+function find({ table }: Engine, { key, h0, h1, h2 }: HashedKey): Slot {
+  return table.find(h0, h1, h2, key.durationMs);
 }
 
-export function isSameCell(a: BatchItem, b: BatchItem): boolean {
+/** The cost of the earlier items of the same cell that fit. */
+function costAhead(earlier: readonly View[], item: BatchItem): number {
+  let cost = 0;
+  for (const one of earlier) if (isSameCell(one, item) && fits(one)) cost += one.cost;
+  return cost;
+}
+
+export function isSameCell(a: HashedKey, b: HashedKey): boolean {
   return a.h0 === b.h0 && a.h1 === b.h1 && a.h2 === b.h2 && a.key.durationMs === b.key.durationMs;
 }
 
 /** The answers of a batch that failed: nothing was spent. `unrecorded` are the items without a place in the table. */
-function refuseAll(engine: Engine, checked: readonly Checked[], unrecorded: ReadonlySet<number>): BatchDecision {
-  const decisions = checked.map((one, i) => {
-    const { limit, effective, endMs, source, slot } = one;
-    const answer = unrecorded.has(i) ? engine.unrecorded(limit, effective, endMs, source) : refuse(engine, one);
-    const how = { isCounted: false, batch: engine.tick, waited: one.waited };
-    engine.layers?.decided(one, engine.layers.basis(one), slot, answer, how);
-    return answer;
+function refuseAll(engine: Engine, views: readonly View[], unrecorded: ReadonlySet<number>): BatchDecision {
+  const decisions = views.map((view, i) => {
+    const outcome: Outcome = unrecorded.has(i) ? "full" : fits(view) ? "batch" : "deny";
+    const basis = engine.layers?.basis(view.slot, view.sequence) ?? null;
+    return record(engine, view, outcome, view.slot, basis, engine.tick);
   });
   return { success: false, decisions };
 }
 
-function refuse(engine: Engine, one: Checked): Decision {
-  const { limit, endMs, before, effective, current, previous, sequence, key, source } = one;
-  if (one.fits) {
-    engine.tally.add(TALLY.deniedBatch);
-    return decision(true, limit, limit - before, endMs, before, "batch", source, false);
-  }
-  // What must fit is this item and the earlier ones of its cell together.
-  return engine.deny(current, previous, effective, limit, effective - before, sequence, key.durationMs, source);
-}
-
 /** Counts every item. Slots come first: with `whenFull: "deny"` an item without one refuses the batch. */
-function count(
+function countAll(
   engine: Engine,
-  checked: readonly Checked[],
-  isDegraded: (i: number) => boolean,
+  views: readonly View[],
+  judgements: readonly Judgement[],
   nowMs: number,
 ): BatchDecision {
-  const { layers, table } = engine;
-  const before = checked.map((one) => layers?.basis(one) ?? null);
-  const givenUp = holdSlots(engine, checked);
+  const { layers } = engine;
+  const before = views.map(({ slot, sequence }) => layers?.basis(slot, sequence) ?? null);
+  const givenUp = holdSlots(engine, views);
   if (engine.whenFull === "deny") {
     // Whether there is room is known before anybody is evicted for it.
-    const beyond = itemsBeyondRoom(engine, checked);
-    if (beyond.size > 0) return refuseAll(engine, checked, beyond);
+    const beyond = itemsBeyondRoom(engine, views);
+    if (beyond.size > 0) return refuseAll(engine, views, beyond);
   }
-  const slots = placeAll(engine, checked, nowMs);
-  const decisions = checked.map((one, i) => {
-    const { limit, cost, effective, endMs, sequence, source } = one;
-    const slot = cost > 0 ? slots[i]! : one.slot;
-    const isWithout = cost > 0 && slot === NONE;
-    if (!isWithout) engine.tally.add(TALLY.allowed);
-    if (isDegraded(i)) engine.tally.add(TALLY.degraded);
-    const answer = isWithout
-      ? engine.unrecorded(limit, effective, endMs, source)
-      : decision(true, limit, limit - effective, endMs, effective, "allowed", source, isDegraded(i));
-    const isCounted = cost > 0 && slot !== NONE;
-    // What the items of one cell rest on grows from one to the next, as if they came one after the other.
+  const slots = placeAll(engine, views, nowMs);
+  const decisions = views.map((view, i) => {
+    const { cost, sequence } = view;
+    const slot = cost > 0 ? slots[i]! : view.slot;
     // A peek holds no slot: another item may have taken the one it looked at.
-    const isGone = cost === 0 && table.find(one.h0, one.h1, one.h2, one.key.durationMs) !== slot;
-    const basis = givenUp.has(slot) || isGone ? before[i]! : (layers?.basis({ ...one, slot }) ?? null);
-    const how = { isCounted, batch: engine.tick, waited: one.waited };
-    layers?.decided(one, basis, isGone ? NONE : slot, answer, how);
-    if (isCounted) {
-      table.accept(slot, sequence, cost, limit);
-      layers?.accepted(slot, limit - effective, limit, one.key.durationMs);
-    }
-    return answer;
+    const isGone = cost === 0 && find(engine, view) !== slot;
+    // What the items of one cell rest on grows from one to the next, as if they came one after the other.
+    const basis = givenUp.has(slot) || isGone ? before[i]! : (layers?.basis(slot, sequence) ?? null);
+    const outcome = judgements[i] === "degraded" ? "degraded" : "proceed";
+    return record(engine, view, outcome, isGone ? NONE : slot, basis, engine.tick);
   });
   return { success: true, decisions };
 }
@@ -192,15 +119,12 @@ function count(
  * Makes the slots of costing items current and touches them: making room for one item must neither evict nor sweep away
  * another's. Answers the slots of a later window, which are given up where they cannot be turned back.
  */
-function holdSlots(engine: Engine, checked: readonly Checked[]): ReadonlySet<Slot> {
+function holdSlots(engine: Engine, views: readonly View[]): ReadonlySet<Slot> {
   const { table, layers } = engine;
   const givenUp = new Set<Slot>();
-  for (const { slot, sequence, cost, key } of checked) {
+  for (const { slot, sequence, cost, key } of views) {
     if (slot === NONE || cost === 0) continue;
-    if (layers?.mustGiveUp === true && table.sequence(slot) > sequence) {
-      layers.giveUp(slot, key, sequence);
-      givenUp.add(slot);
-    }
+    if (layers?.giveUpLater(slot, key, sequence) === true) givenUp.add(slot);
     table.rotate(slot, sequence);
     engine.touch(slot);
   }
@@ -208,16 +132,16 @@ function holdSlots(engine: Engine, checked: readonly Checked[]): ReadonlySet<Slo
 }
 
 /** The items whose new keys come after as many as the table, and the budget for names, have room for. */
-function itemsBeyondRoom(engine: Engine, checked: readonly Checked[]): ReadonlySet<number> {
+function itemsBeyondRoom(engine: Engine, views: readonly View[]): ReadonlySet<number> {
   const beyond = new Set<number>();
   const keys: BatchItem[] = [];
-  const wanted = engine.layers === null ? 0 : checked.reduce((sum, { key }) => sum + nameBytes(key), 0);
-  const room = engine.roomInTick({ slots: checked.length, bytes: wanted });
+  const wanted = engine.layers === null ? 0 : views.reduce((sum, { key }) => sum + nameBytes(key), 0);
+  const room = engine.roomInTick({ slots: views.length, bytes: wanted });
   let bytes = 0;
-  checked.forEach((item, i) => {
-    const { h0, h1, h2, key, cost } = item;
+  views.forEach((item, i) => {
+    const { key, cost } = item;
     if (cost === 0 || keys.some((one) => isSameCell(one, item))) return;
-    if (engine.table.find(h0, h1, h2, key.durationMs) !== NONE) return;
+    if (find(engine, item) !== NONE) return;
     if (keys.length < room.slots && bytes < room.bytes) keys.push(item);
     else beyond.add(i);
     bytes += nameBytes(key);
@@ -226,14 +150,10 @@ function itemsBeyondRoom(engine: Engine, checked: readonly Checked[]): ReadonlyS
 }
 
 /** A slot for every item with a cost, NONE where the table is full. */
-function placeAll(engine: Engine, checked: readonly Checked[], nowMs: number): Slot[] {
-  const { table, layers } = engine;
-  return checked.map(({ h0, h1, h2, key, sequence, cost, waited }) => {
-    if (cost === 0) return NONE;
-    const found = table.find(h0, h1, h2, key.durationMs);
-    if (found !== NONE) return found;
-    const slot = engine.claimInTick(h0, h1, h2, key.durationMs, sequence, nowMs);
-    if (slot !== NONE) layers?.claimed(slot, key, waited);
-    return slot;
+function placeAll(engine: Engine, views: readonly View[], nowMs: number): Slot[] {
+  return views.map((view) => {
+    if (view.cost === 0) return NONE;
+    const found = find(engine, view);
+    return found !== NONE ? found : engine.claim(view, view.sequence, nowMs, view.waited, true);
   });
 }

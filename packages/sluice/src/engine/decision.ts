@@ -33,6 +33,11 @@ export interface Decision {
    * table was full.
    */
   readonly degraded: boolean;
+  /**
+   * Milliseconds from the decision until `reset`; 0 if `success` is true. The same cost fits then, unless other requests are counted
+   * first. For reason `cost` it does not: that cost never fits this limit. For reason `full` it depends on room in the cell table.
+   */
+  readonly retryAfterMs: number;
 }
 
 export interface BatchDecision {
@@ -52,6 +57,7 @@ export function decision(
   reason: Reason,
   source: Source,
   degraded: boolean,
+  retryAfterMs: number,
 ): Decision {
   return {
     success,
@@ -62,6 +68,7 @@ export function decision(
     reason,
     source,
     degraded,
+    retryAfterMs: small(retryAfterMs),
   };
 }
 

@@ -1,10 +1,10 @@
 /**
- * The engine: one process's memory and the decisions made from it. Synchronous, no I/O, no promise.
+ * The engine: one process's memory. Finds the slot of a key, claims one at need, and forgets what is over or least useful.
  *
- * Invariant: between looking and counting nothing else runs, so a decision rests on exactly what it looked at. A denial
- * changes no count.
+ * Invariant: synchronous, no I/O, no promise. Between looking and counting nothing else runs.
  *
- * It takes validated numbers; limiter/ takes a caller's requests apart. Batches are in batch.ts.
+ * It does not decide: single.ts and batch.ts do, in the steps view → judge → record. It takes validated numbers; limiter/ takes a caller's
+ * requests apart. The three lanes of a key's hash do not leave this folder: others use `slotOf` and `claimFor`.
  */
 
 import { PART_LENGTH_MAX } from "../core/bounds.ts";
@@ -12,17 +12,15 @@ import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Clock, Random } from "../core/clock.ts";
 import { checkPart } from "../core/part.ts";
 import { CellTable, NONE } from "./cell-table.ts";
-import { type Decision, decision, type Source } from "./decision.ts";
 import { Eviction, type Room } from "./eviction.ts";
-import { viewWaited, type Waited } from "./gate.ts";
+import type { Waited } from "./gate.ts";
 import { HashMemo, type HashMemory } from "./hash-memo.ts";
 import { HeldClock } from "./held-clock.ts";
 import { type Key, keyOf } from "./key.ts";
-import { KeyHash } from "./key-hash.ts";
+import { type HashedKey, KeyHash } from "./key-hash.ts";
 import type { Layers } from "./layers.ts";
 import { type Scope, Scopes } from "./scope.ts";
-import { cellExpiryMs, sequenceAt, windowEndMs } from "./sequence.ts";
-import { fitAfterEndMs, share } from "./sliding-window.ts";
+import { cellExpiryMs } from "./sequence.ts";
 import { StrictDeadlines } from "./strict-deadlines.ts";
 import { Sweep } from "./sweep.ts";
 import { TALLY, Tally } from "./tally.ts";
@@ -75,82 +73,6 @@ export class Engine {
     this.layers = layers;
   }
 
-  /**
-   * Decides one request, and counts its cost if it fits. Null (only with an origin, and only without `waited`): it fits, but the
-   * origin must be read first; call it again with what the read brought. A SluiceError if the identifier is not legal.
-   */
-  decide(scope: Scope, identifier: string, limit: number, cost: number, waited: Waited | null): Decision | null {
-    this.locate(scope, identifier);
-    const { durationMs } = scope;
-    this.clock.read();
-    const nowMs = this.clock.lastMs;
-    const sequence = sequenceAt(nowMs, durationMs);
-    const { h0, h1, h2 } = this.hash;
-    const { table, layers } = this;
-    const slot = table.find(h0, h1, h2, durationMs);
-    let current = 0;
-    let previous = 0;
-    if (slot !== NONE) {
-      // Stryker disable next-line ConditionalExpression: the long way sees the same; true was killed
-      if (table.sequence(slot) === sequence) {
-        current = table.viewCurrent(slot);
-        previous = table.viewPrevious(slot);
-      } else {
-        current = table.view(slot, sequence);
-        previous = table.view(slot, (sequence - 1) as Sequence);
-      }
-      table.touch(slot, this.tick);
-    } else if (waited !== null) {
-      current = viewWaited(waited, sequence);
-      previous = viewWaited(waited, sequence - 1);
-    }
-    const endMs = windowEndMs(sequence, durationMs);
-    // Stryker disable next-line ConditionalExpression: the share of nothing is nothing; true was killed
-    const effective = current + (previous === 0 ? 0 : share(previous, endMs - nowMs, durationMs)) + cost;
-    // A busy key, all known and fresh, takes the same short way as in a bare engine.
-    const isKnown = slot !== NONE && waited === null;
-    // Stryker disable next-line ConditionalExpression,EqualityOperator: the long way gives the same; true and > were killed
-    const isPlain =
-      layers === null || (isKnown && effective <= limit && layers.isReady(slot, sequence, limit - effective, limit));
-    if (!isPlain) {
-      const key = keyOf(scope, identifier);
-      const asked = { key, h0, h1, h2, limit, cost, slot, sequence, nowMs, current, previous, effective };
-      return layers.decide(asked, waited);
-    }
-    if (effective > limit) return this.deny(current, previous, effective, limit, cost, sequence, durationMs, "local");
-    if (cost > 0) {
-      let place = slot;
-      if (place === NONE) {
-        place = this.claim(h0, h1, h2, durationMs, sequence, nowMs);
-        if (place === NONE) return this.unrecorded(limit, effective, endMs, "local");
-      }
-      table.accept(place, sequence, cost, limit);
-      if (layers !== null) layers.accepted(place, limit - effective, limit, durationMs);
-    } else if (layers !== null) {
-      layers.requested(slot, limit);
-    }
-    this.tally.add(TALLY.allowed);
-    return decision(true, limit, limit - effective, endMs, effective, "allowed", "local", false);
-  }
-
-  /** The answer to a request that does not fit. */
-  deny(
-    current: number,
-    previous: number,
-    effective: number,
-    limit: number,
-    cost: number,
-    sequence: Sequence,
-    durationMs: DurationMs,
-    source: Source,
-  ): Decision {
-    const isNever = cost > limit;
-    this.tally.add(isNever ? TALLY.deniedCost : TALLY.deniedLimit);
-    const afterEndMs = isNever ? 0 : fitAfterEndMs(current, previous, limit, cost, durationMs);
-    const resetMs = windowEndMs(sequence, durationMs) + afterEndMs;
-    return decision(false, limit, 0, resetMs, effective, isNever ? "cost" : "limit", source, false);
-  }
-
   /** Hashes the key into `hash`, and checks the identifier on the way: only what is odd about it is looked at twice. */
   locate(scope: Scope, identifier: string): void {
     // Stryker disable next-line ConditionalExpression,EqualityOperator,StringLiteral: a closer look finds nothing at what is legal; false, === and < were killed
@@ -176,10 +98,49 @@ export class Engine {
     memory.met(scope.id, identifier, hash);
   }
 
-  /** Hashes a key that was checked when it was first asked about. */
-  locateKey({ workspace, namespace, identifier, durationMs }: Key): KeyHash {
+  /** The key of an identifier with its hash, checked like `locate` does. */
+  hashed(scope: Scope, identifier: string): HashedKey {
+    this.locate(scope, identifier);
+    const { h0, h1, h2 } = this.hash;
+    return { key: keyOf(scope, identifier), h0, h1, h2 };
+  }
+
+  /** The slot of a key that was checked when it was first asked about, or NONE. */
+  slotOf(key: Key): Slot {
+    this.#locateKey(key);
+    const { h0, h1, h2 } = this.hash;
+    return this.table.find(h0, h1, h2, key.durationMs);
+  }
+
+  /** A new slot for a key that has none: see `claim`. */
+  claimFor(key: Key, sequence: Sequence, nowMs: number): Slot {
+    this.#locateKey(key);
+    const { h0, h1, h2 } = this.hash;
+    this.beginTick();
+    return this.claim({ key, h0, h1, h2 }, sequence, nowMs, null);
+  }
+
+  #locateKey({ workspace, namespace, identifier, durationMs }: Key): void {
     this.locate(this.scopes.find(workspace, namespace, durationMs), identifier);
-    return this.hash;
+  }
+
+  /** Until when a key is strict, by the monotonic clock; 0: it never was. */
+  strictUntilMs(key: Key): number {
+    const slot = this.slotOf(key);
+    if (slot !== NONE) return this.table.strictUntilMs(slot);
+    const { h0, h1, h2 } = this.hash;
+    return this.strictDeadlines.untilMs(h0, h1, h2, key.durationMs);
+  }
+
+  /** Makes a key strict until then. `slot`: the key's, or NONE. */
+  raiseStrictUntil(key: Key, slot: Slot, untilMs: number): void {
+    if (slot !== NONE) {
+      this.table.raiseStrictUntil(slot, untilMs);
+      return;
+    }
+    this.#locateKey(key);
+    const { h0, h1, h2 } = this.hash;
+    this.strictDeadlines.raise(h0, h1, h2, key.durationMs, untilMs, this.clock.monoMs());
   }
 
   /** Begins an operation that claims: slots it uses are not evicted for its own sake. */
@@ -191,15 +152,20 @@ export class Engine {
     this.table.touch(slot, this.tick);
   }
 
-  /** A new slot for a key that has none, swept or evicted free at need; NONE if nothing within reach may go. */
-  claim(h0: number, h1: number, h2: number, durationMs: DurationMs, sequence: Sequence, nowMs: number): Slot {
-    this.beginTick();
-    return this.#claim(h0, h1, h2, durationMs, sequence, nowMs, false);
-  }
-
-  /** The same within an operation of several claims: what it has used already is not evicted, all else is within reach. */
-  claimInTick(h0: number, h1: number, h2: number, durationMs: DurationMs, sequence: Sequence, nowMs: number): Slot {
-    return this.#claim(h0, h1, h2, durationMs, sequence, nowMs, true);
+  /**
+   * A new slot for a key that has none, swept or evicted free at need, and reported to the layers; NONE if nothing within reach may go.
+   * Within a tick of several claims (`isThorough`), what the tick has used already is not evicted, and all else is within reach.
+   */
+  claim(
+    { key, h0, h1, h2 }: HashedKey,
+    sequence: Sequence,
+    nowMs: number,
+    waited: Waited | null,
+    isThorough = false,
+  ): Slot {
+    const slot = this.#claim(h0, h1, h2, key.durationMs, sequence, nowMs, isThorough);
+    if (slot !== NONE) this.layers?.claimed(slot, key, waited);
+    return slot;
   }
 
   /** Whether a key can get a slot without an eviction. */
@@ -208,7 +174,7 @@ export class Engine {
   }
 
   /**
-   * What `claimInTick` can give, counted until it is enough: so many slots, as long as the names of the keys before each take fewer bytes
+   * What a thorough `claim` can give, counted until it is enough: so many slots, as long as the names of the keys before each take fewer bytes
    * than this.
    */
   roomInTick(enough: Room): Room {
@@ -273,16 +239,5 @@ export class Engine {
   /** Frees expired slots among the next `slotsMax`, up to `freedMax`; returns how many. */
   sweepOnce(slotsMax: number, freedMax: number): number {
     return this.#sweep.sweepOnce(this.clock.nowMs(), slotsMax, freedMax);
-  }
-
-  /** Fits, but there is no room for a record of it: by option, a lenient or a strict answer. */
-  unrecorded(limit: number, effective: number, endMs: number, source: Source): Decision {
-    this.tally.add(TALLY.unrecorded);
-    if (this.whenFull === "allow") {
-      this.tally.add(TALLY.allowed);
-      return decision(true, limit, limit - effective, endMs, effective, "full", source, true);
-    }
-    this.tally.add(TALLY.deniedFull);
-    return decision(false, limit, 0, endMs, effective, "full", source, true);
   }
 }

@@ -2,7 +2,22 @@
  * The gate: how the regional layer has its say in a decision without the engine knowing about it.
  *
  * The engine asks only when the answer from memory would be "allow": counts only grow, so no read could turn a denial
- * into an allow.
+ * into an allow. The states of a cell, for such a request (judge.ts has the rules, origin/regional-layer.ts the times):
+ *
+ * | state    | when                                                    | who decides                 | waits              | `degraded`                |
+ * | -------- | ------------------------------------------------------- | --------------------------- | ------------------ | ------------------------- |
+ * | cold     | the key has no slot, or its cells were never read       | memory and a read           | one read, at most  | if the read fails         |
+ * | stale    | the last read or replay began too long ago              | memory and a read           | one read, at most  | if the read fails         |
+ * | fresh    | both cells are young enough (origin/freshness.ts)       | memory                      | no                 | no                        |
+ * | strict   | the key was denied within the last duration             | memory and a read that      | one read, at most  | if the read fails         |
+ * |          |                                                         | began after that denial     |                    |                           |
+ * | near     | the allow would leave little, and the origin is near    | memory and a read, then a   | one read and one   | if either fails           |
+ * |          | (origin/near-limit.ts), however fresh                   | report of the cost          | report             |                           |
+ * | degraded | not fresh, and the breaker is open                      | memory                      | no                 | yes                       |
+ * | unread   | the other regions' counts were not read since the start | as in the rows above        | as above           | yes                       |
+ *
+ * A read that is not answered within the read timeout has failed. A denial from memory is final in every state: it waits for nothing and is never degraded. Without an origin there is no gate, and
+ * every cell counts as fresh.
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Source } from "./decision.ts";
@@ -27,14 +42,7 @@ export interface Gate {
   /** Cost was added to the slot; `left` is what its limit still has room for. */
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void;
   /** The window was too full for this request. `slot`: its key's, or NONE. */
-  denied(key: HashedKey, slot: Slot): void;
-}
-
-export interface HashedKey {
-  readonly key: Key;
-  readonly h0: number;
-  readonly h1: number;
-  readonly h2: number;
+  denied(key: Key, slot: Slot): void;
 }
 
 /** What a read of the origin brought. */

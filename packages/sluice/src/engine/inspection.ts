@@ -52,8 +52,7 @@ export interface Inspection {
 }
 
 export function inspect(engine: Engine, scope: Scope, identifier: string, limitGiven: number | undefined): Inspection {
-  engine.locate(scope, identifier);
-  const { h0, h1, h2 } = engine.hash;
+  const { h0, h1, h2 } = engine.hashed(scope, identifier);
   const { workspace, namespace, durationMs } = scope;
   const nowMs = engine.clock.nowMs();
   const monoMs = engine.clock.monoMs();

@@ -14,6 +14,15 @@
  */
 import type { DurationMs } from "../core/brands.ts";
 import type { Random } from "../core/clock.ts";
+import type { Key } from "./key.ts";
+
+/** A key and its hash. Two with equal hash and duration name the same cell. */
+export interface HashedKey {
+  readonly key: Key;
+  readonly h0: number;
+  readonly h1: number;
+  readonly h2: number;
+}
 
 /** The state after absorbing some parts. Mutable and reused: nothing here may allocate on the decision path. */
 export class HashState {

@@ -1,21 +1,20 @@
 /**
- * A decision where layers are attached: the same arithmetic, with the gate before an allow and the ledger behind it.
+ * What stands above an engine: the ledger, the gate of the regional layer, the listener for denials, and a history.
  *
- * The engine has looked and computed; nothing runs between that and what happens here.
+ * A bare engine has none of it, and its decisions pay one comparison for the possibility. Here the layers are informed of what happens
+ * to slots and of what was decided; what they have to say in a decision is in judge.ts.
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Trace } from "../core/trace.ts";
-import { NONE } from "./cell-table.ts";
-import { type Decision, decision } from "./decision.ts";
+import { type CellTable, NONE } from "./cell-table.ts";
+import type { Decision } from "./decision.ts";
 import { type Basis, basisOf, decisionEvent } from "./decision-event.ts";
-import type { Engine } from "./engine.ts";
-import type { Gate, Verdict, Waited } from "./gate.ts";
+import type { Gate, Waited } from "./gate.ts";
+import type { HeldClock } from "./held-clock.ts";
 import { encodeKey, type Key } from "./key.ts";
-import type { Asked, Decided, Layers } from "./layers.ts";
 import type { Ledger } from "./ledger.ts";
 import type { NameBudget } from "./name-budget.ts";
-import { windowEndMs } from "./sequence.ts";
-import { TALLY } from "./tally.ts";
+import type { View } from "./view.ts";
 
 /** A request met a full window: what the denial channel may tell the other regions. */
 export type DenialListener = (slot: Slot, sequence: Sequence, durationMs: DurationMs, limit: number) => void;
@@ -28,118 +27,64 @@ export interface LayerParts {
   readonly trace: Trace | null;
 }
 
-export class LayeredDecision implements Layers {
-  readonly #engine: Engine;
-  readonly #parts: LayerParts;
-  /** Whether a request may take the fast path at all: no history is kept, and nothing is missing. */
-  #mayBePlain: boolean;
-  /** Allows in windows of at least this are degraded: other regions take part in them, and their counts have not been read. */
-  #unheardFromMs: number = Number.POSITIVE_INFINITY;
+/** How a decision was made, for the history. */
+export interface Decided {
+  readonly isCounted: boolean;
+  /** The same number for all items of one batch, 0 for a single request. */
+  readonly batch: number;
+}
 
-  constructor(engine: Engine, parts: LayerParts) {
-    this.#engine = engine;
+export class Layers {
+  readonly gate: Gate | null;
+  /** Whether a request may take the fast path at all: no history is kept, and nothing is missing. */
+  mayBePlain: boolean;
+  /**
+   * Allows in windows of at least this are degraded: other regions take part in them, and their counts have not been read. Written by
+   * `awaitOthers` and `hearOthers`.
+   */
+  unheardFromMs: number = Number.POSITIVE_INFINITY;
+  readonly #table: CellTable;
+  readonly #clock: HeldClock;
+  readonly #parts: LayerParts;
+
+  constructor(memory: { readonly table: CellTable; readonly clock: HeldClock }, parts: LayerParts) {
+    this.#table = memory.table;
+    this.#clock = memory.clock;
     this.#parts = parts;
-    this.#mayBePlain = parts.trace === null;
+    this.gate = parts.gate;
+    this.mayBePlain = parts.trace === null;
   }
 
   /** Until `hearOthers`, allows in windows of at least `durationMinMs` are degraded. */
   awaitOthers(durationMinMs: number): void {
-    this.#unheardFromMs = durationMinMs;
-    this.#mayBePlain = false;
+    this.unheardFromMs = durationMinMs;
+    this.mayBePlain = false;
   }
 
   /** The other regions' counts have arrived. */
   hearOthers(): void {
-    this.#unheardFromMs = Number.POSITIVE_INFINITY;
-    this.#mayBePlain = this.#parts.trace === null;
+    this.unheardFromMs = Number.POSITIVE_INFINITY;
+    this.mayBePlain = this.#parts.trace === null;
   }
 
-  get mustGiveUp(): boolean {
-    return this.#parts.gate !== null;
-  }
-
-  // Stryker disable next-line BlockStatement: never ready takes the long way, which gives the same
-  isReady(slot: Slot, sequence: Sequence, left: number, limit: number): boolean {
-    const { gate } = this.#parts;
-    // Stryker disable next-line ConditionalExpression: the same; true was killed
-    return this.#mayBePlain && (gate === null || (gate.isSettled(slot, sequence) && !gate.mustAsk(left, limit)));
-  }
-
-  decide(asked: Asked, waited: Waited | null): Decision | null {
-    const engine = this.#engine;
-    const { key, limit, cost, sequence, current, previous, effective, slot } = asked;
-    const { durationMs } = key;
-    const source = waited?.isOk === true ? waited.source : "local";
-    const basis = this.basis(asked);
-    if (effective > limit) {
-      const denial = engine.deny(current, previous, effective, limit, cost, sequence, durationMs, source);
-      this.decided(asked, basis, slot, denial, { isCounted: false, batch: 0, waited });
-      return denial;
-    }
-    const verdict = this.judge(asked, waited);
-    if (verdict === "read") return null;
-    const degraded = verdict === "degraded";
-    if (degraded) engine.tally.add(TALLY.degraded);
-    const endMs = windowEndMs(sequence, durationMs);
-    const place = cost > 0 ? this.place(asked, waited) : slot;
-    if (cost > 0 && place === NONE) {
-      const answer = engine.unrecorded(limit, effective, endMs, source);
-      this.decided(asked, basis, NONE, answer, { isCounted: false, batch: 0, waited });
-      return answer;
-    }
-    engine.tally.add(TALLY.allowed);
-    const answer = decision(true, limit, limit - effective, endMs, effective, "allowed", source, degraded);
-    this.decided(asked, basis, place, answer, { isCounted: cost > 0, batch: 0, waited });
-    if (cost > 0) {
-      engine.table.accept(place, sequence, cost, limit);
-      this.accepted(place, limit - effective, limit, durationMs);
-    }
-    return answer;
-  }
-
-  basis({ slot, sequence }: Asked): Basis | null {
-    return this.#parts.trace === null ? null : basisOf(this.#engine.table, slot, sequence);
-  }
-
-  judge(asked: Asked, waited: Waited | null): Verdict {
-    const verdict = this.#judgeRegion(asked, waited);
-    return verdict === "proceed" && asked.key.durationMs >= this.#unheardFromMs ? "degraded" : verdict;
+  /** What a decision on this view rests on, if a history is kept: taken before anything is claimed for it. */
+  basis(slot: Slot, sequence: Sequence): Basis | null {
+    return this.#parts.trace === null ? null : basisOf(this.#table, slot, sequence);
   }
 
   /**
-   * A request waits for one read at most. What the read brought suffices, whatever was denied in the meantime: it began after the
-   * request arrived, or after the last denial known then (origin/regional-layer.ts sees to that). Asking for a younger read would let
-   * one client whose requests do not fit keep a key from everybody else.
+   * Gives up what a slot of a later window counted, and begins its key again at `sequence`; false if the slot can be turned back. Only
+   * an origin makes it necessary: it has the count under the slot's writer id.
    */
-  #judgeRegion({ slot, sequence, nowMs, key, limit, effective }: Asked, waited: Waited | null): Verdict {
-    const { gate } = this.#parts;
-    if (gate === null) return "proceed";
-    if (waited?.isOk === false) return "degraded";
-    if (waited === null && gate.mustAsk(limit - effective, limit)) {
-      return gate.verdict(NONE, sequence, nowMs, key.durationMs);
-    }
-    // Try the fast check here too: with a trace attached, the engine never takes its fast path.
-    const isSettled = slot !== NONE && gate.isSettled(slot, sequence);
-    if (waited === null) return isSettled ? "proceed" : gate.verdict(slot, sequence, nowMs, key.durationMs);
-    return isSettled || gate.suffices(waited, sequence, nowMs, key.durationMs) ? "proceed" : "degraded";
-  }
-
-  place({ key, h0, h1, h2, slot, sequence, nowMs }: Asked, waited: Waited | null): Slot {
-    const engine = this.#engine;
-    if (slot !== NONE) {
-      if (this.mustGiveUp && engine.table.sequence(slot) > sequence) this.giveUp(slot, key, sequence);
-      return slot;
-    }
-    const place = engine.claim(h0, h1, h2, key.durationMs, sequence, nowMs);
-    if (place !== NONE) this.claimed(place, key, waited);
-    return place;
-  }
-
-  giveUp(slot: Slot, key: Key, sequence: Sequence): void {
+  giveUpLater(slot: Slot, key: Key, sequence: Sequence): boolean {
+    if (this.gate === null || this.#table.sequence(slot) <= sequence) return false;
     this.#parts.ledger.giveUp(slot, key, sequence);
+    return true;
   }
 
   /**
+   * A slot was claimed for this key, for a request that waited for this.
+   *
    * The slot that was claimed when the read ended may have been evicted since, or there was no room. What was read goes into the new one:
    * others who waited for the same read find this slot. Its writer id has counted nothing yet, so all of the sum is others'.
    */
@@ -147,28 +92,32 @@ export class LayeredDecision implements Layers {
     const { ledger } = this.#parts;
     ledger.claimed(slot, key);
     if (waited?.isOk !== true || waited.source !== "origin") return;
-    const { table } = this.#engine;
+    const table = this.#table;
     table.raiseOthers(slot, waited.sequence, waited.current);
     table.raiseOthers(slot, (waited.sequence - 1) as Sequence, waited.previous);
     ledger.regionalRose(slot);
   }
 
+  /** Cost was added to a slot; `left` is what its limit still has room for. */
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void {
     this.#parts.ledger.accepted(slot, limit);
-    this.#parts.gate?.accepted(slot, left, limit, durationMs);
+    this.gate?.accepted(slot, left, limit, durationMs);
   }
 
   /**
+   * A request with this limit added nothing to the slot.
+   *
    * A count that was far below a limit may be most of a lower one, so it is due for publishing. This is on the path of every denial:
    * a comparison, unless the limit is lower than any before. A limit of 0 is a ban, under which no count matters.
    */
   requested(slot: Slot, limit: number): void {
-    const { table } = this.#engine;
+    const table = this.#table;
     if (limit >= table.limitLow(slot) || limit === 0) return;
     table.lowerLimit(slot, limit);
     this.#parts.ledger.limitFell(slot);
   }
 
+  /** A slot is about to be released. `isOver`: because its cells have expired. */
   released(slot: Slot, isOver: boolean): void {
     this.#parts.ledger.released(slot, isOver);
   }
@@ -181,25 +130,28 @@ export class LayeredDecision implements Layers {
     return this.#parts.ledger.budget;
   }
 
+  /** What evicting the slot for its name gives back: 0 if the name is not large. */
   largeNameBytes(slot: Slot): number {
     const { ledger } = this.#parts;
     return ledger.budget.large.has(slot) ? (ledger.name(slot)?.bytes ?? 0) : 0;
   }
 
-  /** A full window makes its key strict, and may be passed on to the other regions; a history hears everything. */
-  decided(asked: Asked, basis: Basis | null, slot: Slot, answer: Decision, how: Decided): void {
-    const { gate, onDenial, trace, ledger } = this.#parts;
-    const { key, sequence, nowMs, previous, cost } = asked;
+  /**
+   * A decision was made; what it counts has not been added yet. A full window makes its key strict, and may be passed on to the other
+   * regions; a history gets everything.
+   */
+  decided(view: View, basis: Basis | null, slot: Slot, answer: Decision, { isCounted, batch }: Decided): void {
+    const { onDenial, trace, ledger } = this.#parts;
+    const { key, sequence, nowMs, previous, cost, waited } = view;
     const { durationMs } = key;
-    const { isCounted, batch, waited } = how;
     if (!isCounted && slot !== NONE) this.requested(slot, answer.limit);
     if (answer.reason === "limit") {
-      gate?.denied(asked, slot);
+      this.gate?.denied(key, slot);
       if (slot !== NONE) onDenial?.(slot, sequence, durationMs, answer.limit);
     }
     if (trace === null || basis === null) return;
     const writer = isCounted ? (ledger.name(slot)?.writer ?? "") : "";
-    const monoMs = this.#engine.clock.monoMs();
+    const monoMs = this.#clock.monoMs();
     const clocks = { wallMs: nowMs, monoMs, arrivedMs: waited?.arrivedMs ?? monoMs };
     const place = {
       key: encodeKey(key),

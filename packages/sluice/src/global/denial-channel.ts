@@ -22,7 +22,7 @@ import type { Trace } from "../core/trace.ts";
 import { inTurns } from "../core/turns.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
-import { encodeKey, type Key } from "../engine/key.ts";
+import { encodeKey } from "../engine/key.ts";
 import type { Ledger, Reported, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs, sequenceAt } from "../engine/sequence.ts";
 import type { Counters, DenialPage, DenialRow, DeniedCell } from "./counters.ts";
@@ -268,7 +268,8 @@ export class DenialChannel {
       this.junk++;
       return;
     }
-    const slot = foreignLimit === null ? this.#find(key) : slotFor(this.#engine, this.#ledger, key, sequence);
+    // Nothing is claimed for a key that only this region reported.
+    const slot = foreignLimit === null ? this.#engine.slotOf(key) : slotFor(this.#engine, key, sequence);
     if (slot === NONE) {
       this.#keepEarly(cell);
       return;
@@ -282,12 +283,6 @@ export class DenialChannel {
     table.raiseForeign(slot, sequence, foreignLimit - table.regional(slot, sequence));
     this.inflated++;
     this.#tell("inflate", { ...cell, limit: foreignLimit });
-  }
-
-  /** Nothing is claimed for a key that only this region reported. */
-  #find(key: Key): Slot {
-    const { h0, h1, h2 } = this.#engine.locateKey(key);
-    return this.#engine.table.find(h0, h1, h2, key.durationMs);
   }
 
   /** A window that begins soon is tried again with the next import; the store answers its row only once. */

@@ -172,7 +172,7 @@ export class Import {
       this.#future.keep(cell, this.#nowMs);
       return;
     }
-    const slot = slotFor(this.#engine, this.#ledger, key, at);
+    const slot = slotFor(this.#engine, key, at);
     if (slot === NONE) return;
     const { table } = this.#engine;
     if (own >= table.published(slot, at)) this.#ledger.confirm(slot, at);
@@ -214,18 +214,16 @@ export class Import {
 }
 
 /** The slot that can hold a cell of another region's: the key's own, or a new one where there is room. NONE otherwise. */
-export function slotFor(engine: Engine, ledger: Ledger, key: Key, sequence: Sequence): Slot {
+export function slotFor(engine: Engine, key: Key, sequence: Sequence): Slot {
   const { table } = engine;
   const nowMs = engine.clock.nowMs();
   const current = sequenceAt(nowMs, key.durationMs);
   if (sequence !== current && sequence !== current - 1) return NONE;
-  const { h0, h1, h2 } = engine.locateKey(key);
-  let slot = table.find(h0, h1, h2, key.durationMs);
+  let slot = engine.slotOf(key);
   if (slot === NONE) {
     // Nothing is evicted for a key that nobody has asked about here.
     if (!engine.hasRoom) return NONE;
-    slot = engine.claim(h0, h1, h2, key.durationMs, current, nowMs);
-    ledger.claimed(slot, key);
+    slot = engine.claimFor(key, current, nowMs);
   } else {
     // Stryker disable next-line EqualityOperator: <= turns a slot to its own window, where it stays as it is; >= was killed
     if (table.sequence(slot) < current) table.rotate(slot, current);

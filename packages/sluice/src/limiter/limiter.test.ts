@@ -34,6 +34,7 @@ describe("limiter", () => {
       reason: "allowed",
       source: "local",
       degraded: false,
+      retryAfterMs: 0,
     });
     expect(decide()).toMatchObject({ success: true, remaining: 6, current: 4 });
   });

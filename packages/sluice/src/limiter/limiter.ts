@@ -8,11 +8,12 @@ import { BATCH_MAX, READY_TIMEOUT_DEFAULT_MS, READY_TIMEOUT_MAX_MS } from "../co
 import type { Duration } from "../core/duration.ts";
 import { SluiceError } from "../core/errors.ts";
 import { checkKnown } from "../core/known.ts";
-import { type Awaited, type BatchItem, decideBatch, isSameCell } from "../engine/batch.ts";
+import { type Awaited, type BatchItem, batchItem, decideBatch, isSameCell } from "../engine/batch.ts";
 import type { BatchDecision, Decision } from "../engine/decision.ts";
 import { type Inspection, inspect } from "../engine/inspection.ts";
 import { type Key, keyOf } from "../engine/key.ts";
 import type { Scope } from "../engine/scope.ts";
+import { decide } from "../engine/single.ts";
 import type { RegionalLayer } from "../origin/regional-layer.ts";
 import { reported } from "./near-report.ts";
 import { checkInterval, type LimiterOptions, readOptions } from "./options.ts";
@@ -123,14 +124,14 @@ export class Limiter {
     const { limit } = options;
     checkLimit(limit);
     const scope = this.#stack.engine.scopes.create(options.workspace, options.namespace, options.duration);
-    const decide = (identifier: string, request?: RuleRequest): Decision | Promise<Decision> => {
+    const ask = (identifier: string, request?: RuleRequest): Decision | Promise<Decision> => {
       this.#checkOpen();
       const cost = request === undefined ? 1 : costOf(request);
       return this.#decide(scope, identifier, limit, cost);
     };
     return {
-      decide,
-      limit: async (identifier, request) => decide(identifier, request),
+      decide: ask,
+      limit: async (identifier, request) => ask(identifier, request),
       inspect: (identifier) => inspect(this.#stack.engine, scope, identifier, limit),
     };
   }
@@ -175,7 +176,7 @@ export class Limiter {
   }
 
   #decide(scope: Scope, identifier: string, limit: number, cost: number): Decision | Promise<Decision> {
-    const decision = this.#stack.engine.decide(scope, identifier, limit, cost, null);
+    const decision = decide(this.#stack.engine, scope, identifier, limit, cost, null);
     this.#stack.wake();
     return decision ?? this.#wait(this.#readAndDecide(keyOf(scope, identifier), limit, cost));
   }
@@ -200,7 +201,8 @@ export class Limiter {
     const { workspace, namespace, durationMs, identifier } = key;
     const read = await this.#regional.read(key, cost > 0);
     const { engine } = this.#stack;
-    const decision = engine.decide(engine.scopes.find(workspace, namespace, durationMs), identifier, limit, cost, read);
+    const scope = engine.scopes.find(workspace, namespace, durationMs);
+    const decision = decide(engine, scope, identifier, limit, cost, read);
     assert(decision !== null, "a request that has waited is decided");
     const { nearLimit } = this.#regional;
     if (nearLimit === null) return decision;
@@ -237,10 +239,7 @@ export class Limiter {
     checkLimit(limit);
     checkCost(cost);
     const engine = this.#stack.engine;
-    const scope = engine.scopes.find(workspace, namespace, duration);
-    engine.locate(scope, identifier);
-    const { h0, h1, h2 } = engine.hash;
-    return { key: keyOf(scope, identifier), h0, h1, h2, limit, cost };
+    return batchItem(engine, engine.scopes.find(workspace, namespace, duration), identifier, limit, cost);
   }
 
   #checkOpen(): void {

@@ -28,6 +28,6 @@ export async function reported(
     if (isDue[i] !== true || one.degraded) return one;
     tally.add(TALLY.degraded);
     const { limit, remaining, reset, current, source } = one;
-    return decision(true, limit, remaining, reset, current, "allowed", source, true);
+    return decision(true, limit, remaining, reset, current, "allowed", source, true, 0);
   });
 }

@@ -6,7 +6,7 @@
 import type { Clock, Timers } from "../core/clock.ts";
 import { backgroundTrace } from "../core/trace.ts";
 import { Engine } from "../engine/engine.ts";
-import { LayeredDecision } from "../engine/layered-decision.ts";
+import { Layers } from "../engine/layers.ts";
 import { Ledger } from "../engine/ledger.ts";
 import { GlobalLayer } from "../global/global-layer.ts";
 import { LIFE_PREFIX } from "../global/region-names.ts";
@@ -94,11 +94,11 @@ export class Stack {
     }
     const denials = settings.globalMode === "counters" ? undefined : this.global?.denials;
     const onDenial = denials === undefined ? null : denials.hear.bind(denials);
-    const decisions = new LayeredDecision(this.engine, { ledger, gate: this.regional, onDenial, trace });
-    this.engine.attach(decisions);
+    const layers = new Layers(this.engine, { ledger, gate: this.regional, onDenial, trace });
+    this.engine.attach(layers);
     if (this.global !== null) {
-      decisions.awaitOthers(this.global.durationMinMs);
-      this.global.onImported = () => decisions.hearOthers();
+      layers.awaitOthers(this.global.durationMinMs);
+      this.global.onImported = () => layers.hearOthers();
     }
     this.engine.clock.onFollow = () => {
       ledger.renewWriter();

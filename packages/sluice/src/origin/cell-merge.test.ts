@@ -28,10 +28,11 @@ function setUp(cellsMax = 8) {
     const slot = world.slot();
     return { own: table.own(slot, at), others: table.others(slot, at), fresh: table.freshUntilMs(slot, at) };
   };
-  /** A slot that the ledger has not been told of yet. */
+  /** A slot without a name in the ledger. */
   const claim = (identifier: string) => {
-    const { h0, h1, h2 } = world.engine.locateKey(world.key(identifier));
-    return world.engine.claim(h0, h1, h2, world.key().durationMs, world.sequence, world.time.wallMs);
+    const slot = world.engine.claimFor(world.key(identifier), world.sequence, world.time.wallMs);
+    world.ledger.released(slot, true);
+    return slot;
   };
   return { world, merge, table, writerOf, read, cell, claim };
 }

@@ -31,12 +31,12 @@ export class CellMerge {
 
   /** The component that a key's cost is counted under; for one without a slot, a name that has no component yet. */
   writerOf(key: Key): string {
-    return this.#ledger.name(this.#find(key))?.writer ?? "";
+    return this.#ledger.name(this.#engine.slotOf(key))?.writer ?? "";
   }
 
   /** The raise of a cell that has cost the origin has not confirmed; null if there is none. */
   unreplayed(key: Key, sequence: Sequence): Raise | null {
-    const slot = this.#find(key);
+    const slot = this.#engine.slotOf(key);
     const name = this.#ledger.name(slot);
     if (name === undefined) return null;
     const total = this.#engine.table.own(slot, sequence);
@@ -70,13 +70,11 @@ export class CellMerge {
     // window has begun, what was read is its previous cell, which the decision needs.
     const now = sequenceAt(nowMs, key.durationMs);
     const isNear = now === sequence || now === sequence + 1;
-    let slot = this.#find(key);
+    let slot = engine.slotOf(key);
     if (slot === NONE) {
       if (!isClaiming || !isNear) return true;
-      const { h0, h1, h2 } = engine.locateKey(key);
-      slot = engine.claim(h0, h1, h2, key.durationMs, now, nowMs);
+      slot = engine.claimFor(key, now, nowMs);
       if (slot === NONE) return true;
-      this.#ledger.claimed(slot, key);
     } else if (isNear && table.sequence(slot) > now) {
       this.#ledger.giveUp(slot, key, now);
     }
@@ -122,10 +120,5 @@ export class CellMerge {
     table.raiseOthers(slot, sequence, answer.sum - answer.component);
     table.raiseFreshUntil(slot, sequence, beganMs + freshnessMs(durationMs));
     if (table.regional(slot, sequence) > regional) this.#ledger.regionalRose(slot);
-  }
-
-  #find(key: Key): Slot {
-    const { h0, h1, h2 } = this.#engine.locateKey(key);
-    return this.#engine.table.find(h0, h1, h2, key.durationMs);
   }
 }

@@ -4,7 +4,6 @@ import { FLUSH_MS, FRESH_MS, MINUTE_MS } from "../../../../test/processes.ts";
 import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
 import type { DurationMs, Slot } from "../core/brands.ts";
 import { NONE } from "../engine/cell-table.ts";
-import type { HashedKey } from "../engine/gate.ts";
 import { encodeKey } from "../engine/key.ts";
 import { sequenceAt } from "../engine/sequence.ts";
 import { RegionalLayer } from "./regional-layer.ts";
@@ -41,18 +40,13 @@ function setUp(commandsPerSecond = 50_000) {
     const nowMs = engine.clock.nowMs();
     return layer.verdict(of, world.sequence, nowMs, MINUTE);
   };
-  /** The key, as a denial names it. */
-  const hashed = (durationMs: DurationMs): HashedKey => {
-    const key = { ...world.key(), durationMs };
-    const { h0, h1, h2 } = engine.locateKey(key);
-    return { key, h0, h1, h2 };
-  };
+  const keyOver = (durationMs: DurationMs) => ({ ...world.key(), durationMs });
   const openBreaker = async () => {
     origin.trouble("failing");
     for (let i = 0; i < 20; i++) await layer.calls.read([], 100);
     origin.heal();
   };
-  return { world, time, origin, layer, slot, table, freshFor, verdict, hashed, openBreaker, alive };
+  return { world, time, origin, layer, slot, table, freshFor, verdict, keyOver, openBreaker, alive };
 }
 
 /** A read that begins `afterMs` after the layer was set up, and whether it still suffices some time later. */
@@ -102,9 +96,9 @@ describe("the gate", () => {
   });
 
   test("a strict key is read until one duration has passed since its last denial", () => {
-    const { time, layer, slot, freshFor, verdict, hashed } = setUp();
+    const { time, layer, slot, freshFor, verdict, keyOver } = setUp();
     // A second, so that its window lasts.
-    layer.denied(hashed(SECOND), slot);
+    layer.denied(keyOver(SECOND), slot);
     freshFor(FRESH_MS);
     time.pass(SECOND - 1);
     expect(verdict()).toBe("read");
@@ -131,9 +125,9 @@ describe("the gate", () => {
   });
 
   test("a read that began before its key's last denial suffices: the denial came after the request", () => {
-    const { layer, slot, time, hashed, sufficesAfter } = waited(MINUTE);
+    const { layer, slot, time, keyOver, sufficesAfter } = waited(MINUTE);
     time.pass(10);
-    layer.denied(hashed(MINUTE), slot);
+    layer.denied(keyOver(MINUTE), slot);
     expect(sufficesAfter(10)).toBe(true);
   });
 
@@ -170,7 +164,7 @@ describe("the gate", () => {
 
 describe("a read before a decision", () => {
   test("ends with its request's time, however long its own call may take, and keeps the process alive", async () => {
-    const { world, time, origin, layer, slot, hashed, alive } = setUp();
+    const { world, time, origin, layer, slot, keyOver, alive } = setUp();
     origin.trouble("stalled");
     alive.length = 0;
     const arrivedMs = time.monoMs;
@@ -178,7 +172,7 @@ describe("a read before a decision", () => {
     const one = layer.read(world.key(), true);
     await time.advance(100);
     world.engine.clock.read();
-    layer.denied(hashed(MINUTE), slot);
+    layer.denied(keyOver(MINUTE), slot);
     const many = layer.readMany(["a", "b"].map((id) => ({ key: world.key(id), mayClaim: true })));
     expect(alive.filter((keepsAlive) => keepsAlive === true)).toHaveLength(2);
     await time.advance(READ_TIMEOUT_MS - 100);

@@ -10,7 +10,7 @@ import { withDeadline } from "../core/deadline.ts";
 import type { Trace } from "../core/trace.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Gate, HashedKey, Verdict, Waited } from "../engine/gate.ts";
+import type { Gate, Verdict, Waited } from "../engine/gate.ts";
 import type { Key } from "../engine/key.ts";
 import type { Ledger } from "../engine/ledger.ts";
 import { windowStartMs } from "../engine/sequence.ts";
@@ -114,12 +114,8 @@ export class RegionalLayer implements Gate {
   }
 
   /** The deadline is one duration from now, whether the key has a slot or not, and whatever becomes of that slot. */
-  denied({ key, h0, h1, h2 }: HashedKey, slot: Slot): void {
-    const { table, strictDeadlines, clock } = this.#engine;
-    const nowMs = clock.monoMs();
-    const untilMs = nowMs + key.durationMs;
-    if (slot === NONE) strictDeadlines.raise(h0, h1, h2, key.durationMs, untilMs, nowMs);
-    else table.raiseStrictUntil(slot, untilMs);
+  denied(key: Key, slot: Slot): void {
+    this.#engine.raiseStrictUntil(key, slot, this.#engine.clock.monoMs() + key.durationMs);
   }
 
   /** Reads the cells of a key that `verdict` asked for: a failure if that takes longer than the read timeout. */
@@ -229,13 +225,8 @@ export class RegionalLayer implements Gate {
   /** A near origin is read after the arrival of each request: it then knows of all that callers were told before. */
   #wish(key: Key, mayClaim: boolean, arrivedMs: number): ReadWish {
     if (this.nearLimit !== null) return { key, notBeforeMs: arrivedMs, mayClaim };
-    const engine = this.#engine;
-    const { h0, h1, h2 } = engine.locateKey(key);
-    const { durationMs } = key;
-    const slot = engine.table.find(h0, h1, h2, durationMs);
-    const strictUntilMs =
-      slot === NONE ? engine.strictDeadlines.untilMs(h0, h1, h2, durationMs) : engine.table.strictUntilMs(slot);
-    const notBeforeMs = strictUntilMs === 0 ? Number.NEGATIVE_INFINITY : strictUntilMs - durationMs;
+    const strictUntilMs = this.#engine.strictUntilMs(key);
+    const notBeforeMs = strictUntilMs === 0 ? Number.NEGATIVE_INFINITY : strictUntilMs - key.durationMs;
     return { key, notBeforeMs, mayClaim };
   }
 
