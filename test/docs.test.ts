@@ -68,6 +68,18 @@ function examplesOf(page: string): Example[] {
 
 const examples = pages.flatMap(examplesOf);
 
+/** The examples in the comments of the library's public functions and methods: compiled, not run. */
+const commented = files
+  .filter((file) => /^packages\/sluice\/src\/.*(?<!\.test)(?<!\.test-d)\.ts$/.test(file))
+  .flatMap((file) => {
+    const text = read(file);
+    return [...text.matchAll(/@example\n *\* ```ts\n((?:.*\n)*?) *\* ```\n/g)].map((match): Example => {
+      const line = text.slice(0, match.index).split("\n").length + 1;
+      const code = (match[1] ?? "").replaceAll(/^ *\* ?/gm, "");
+      return { place: `${file}:${line}`, text: "\n".repeat(line) + code, isRun: false, prints: [] };
+    });
+  });
+
 describe("docs/errors.md", () => {
   const sections = new Map(
     read("docs/errors.md")
@@ -140,6 +152,12 @@ describe("examples", () => {
 
   test("compile with the settings of this project", () => {
     expect(complaints(examples)).toEqual([]);
+  });
+
+  test("in the library's comments stand on every public function and method, and compile", () => {
+    // The limiter and its rules: 13. Stores in memory: 4. Redis: 1. Two for each of the three databases.
+    expect(commented.length).toBe(13 + 4 + 1 + 3 * 2);
+    expect(complaints(commented)).toEqual([]);
   });
 
   test("of the package's README stand in the README too", () => {

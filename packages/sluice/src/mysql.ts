@@ -21,12 +21,30 @@ const SERVER: SqlServer<MysqlPool> = { dialect: MYSQL, scheme: MYSQL_SCHEME, poo
  * a process from starting. Missing tables are made at the first use, unless `migrate` is false.
  *
  * @throws SluiceError if the options are not legal.
+ *
+ * @example
+ * ```ts
+ * import { Limiter } from "sluice";
+ * import { mysqlCounters } from "sluice/mysql";
+ *
+ * const global = mysqlCounters({ url: "mysql://sluice:secret@localhost/sluice" });
+ * const limiter = new Limiter({ global, region: "eu" });
+ * ```
  */
 export function mysqlCounters(options: MysqlOptions): Counters {
   return sqlCounters(SERVER, options, SYSTEM);
 }
 
-/** Makes the tables, or brings them up to date. Rejects with what was wrong; it can be called again. */
+/**
+ * Makes the tables, or brings them up to date. Rejects with what was wrong; it can be called again.
+ *
+ * @example
+ * ```ts
+ * import { migrateMysql } from "sluice/mysql";
+ *
+ * const report = await migrateMysql({ url: "mysql://sluice:secret@localhost/sluice" });
+ * ```
+ */
 export function migrateMysql(options: MysqlOptions): Promise<MigrationReport> {
   return migrateSql(SERVER, options, SYSTEM);
 }

@@ -21,12 +21,30 @@ const SERVER: SqlServer<PostgresPool> = { dialect: POSTGRES, scheme: POSTGRES_SC
  * a process from starting. Missing tables are made at the first use, unless `migrate` is false.
  *
  * @throws SluiceError if the options are not legal.
+ *
+ * @example
+ * ```ts
+ * import { Limiter } from "sluice";
+ * import { postgresCounters } from "sluice/postgres";
+ *
+ * const global = postgresCounters({ url: "postgres://sluice:secret@localhost/sluice" });
+ * const limiter = new Limiter({ global, region: "eu" });
+ * ```
  */
 export function postgresCounters(options: PostgresOptions): Counters {
   return sqlCounters(SERVER, options, SYSTEM);
 }
 
-/** Makes the tables, or brings them up to date. Rejects with what was wrong; it can be called again. */
+/**
+ * Makes the tables, or brings them up to date. Rejects with what was wrong; it can be called again.
+ *
+ * @example
+ * ```ts
+ * import { migratePostgres } from "sluice/postgres";
+ *
+ * const report = await migratePostgres({ url: "postgres://sluice:secret@localhost/sluice" });
+ * ```
+ */
 export function migratePostgres(options: PostgresOptions): Promise<MigrationReport> {
   return migrateSql(SERVER, options, SYSTEM);
 }

@@ -21,6 +21,14 @@ export type {
  * a process from starting.
  *
  * @throws SluiceError if the options are not legal.
+ *
+ * @example
+ * ```ts
+ * import { Limiter } from "sluice";
+ * import { redisOrigin } from "sluice/redis";
+ *
+ * const limiter = new Limiter({ origin: redisOrigin({ url: "redis://localhost:6379" }) });
+ * ```
  */
 export function redisOrigin(options: RedisOptions): Origin {
   checkKnown(options, REDIS_OPTIONS);

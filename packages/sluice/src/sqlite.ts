@@ -24,13 +24,30 @@ export type { SqliteOptions } from "./global/sql/sqlite/options.ts";
  * A counter store in a SQLite file: through node:sqlite, or where Node has none, the package libsql.
  *
  * @throws SluiceError if the options are not legal.
+ *
+ * @example
+ * ```ts
+ * import { Limiter } from "sluice";
+ * import { sqliteCounters } from "sluice/sqlite";
+ *
+ * const limiter = new Limiter({ global: sqliteCounters({ path: "counters.db" }), region: "eu" });
+ * ```
  */
 export function sqliteCounters(options: SqliteOptions): Counters {
   const settings = read(options);
   return new SqlCounters(new SqliteLink(settings.place), SQLITE, settings, SYSTEM);
 }
 
-/** Makes the tables, or brings them up to date. Rejects with what was wrong. */
+/**
+ * Makes the tables, or brings them up to date. Rejects with what was wrong.
+ *
+ * @example
+ * ```ts
+ * import { migrateSqlite } from "sluice/sqlite";
+ *
+ * const report = await migrateSqlite({ path: "counters.db" });
+ * ```
+ */
 export async function migrateSqlite(options: SqliteOptions): Promise<MigrationReport> {
   const { place, tablePrefix } = read(options);
   const link = new SqliteLink(place);

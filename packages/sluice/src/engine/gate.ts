@@ -16,8 +16,8 @@
  * | degraded | not fresh, and the breaker is open                      | memory                      | no                 | yes                       |
  * | unread   | the other regions' counts were not read since the start | as in the rows above        | as above           | yes                       |
  *
- * A read that is not answered within the read timeout has failed. A denial from memory is final in every state: it waits for nothing and is never degraded. Without an origin there is no gate, and
- * every cell counts as fresh.
+ * A read that is not answered within the read timeout has failed. A denial from memory is final in every state: it waits for nothing and is
+ * never degraded. Without an origin there is no gate, and every cell counts as fresh.
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Source } from "./decision.ts";

@@ -64,6 +64,23 @@ export function viewOf(
   const before = current + share(previous, endMs - nowMs, durationMs);
   const effective = before + ahead + cost;
   const source = waited?.isOk === true ? waited.source : "local";
-  const found = { slot, sequence, nowMs, endMs, current, previous, before, effective, waited, source };
-  return { key, h0, h1, h2, limit, cost, ...found };
+  // No spread: it takes as long as all of the above, and denials with layers come this way.
+  return {
+    key,
+    h0,
+    h1,
+    h2,
+    limit,
+    cost,
+    slot,
+    sequence,
+    nowMs,
+    endMs,
+    current,
+    previous,
+    before,
+    effective,
+    waited,
+    source,
+  };
 }

@@ -44,8 +44,42 @@ export interface ReadyOptions {
 
 /** A limit that is asked about many identifiers: everything but the identifier is checked and hashed once. */
 export interface Rule {
+  /**
+   * Like `Limiter.limit`.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const rule = new Limiter().rule({ namespace: "api", limit: 100, duration: "1m" });
+   * const { success } = await rule.limit("user_1", { cost: 5 });
+   * ```
+   */
   limit(identifier: string, request?: RuleRequest): Promise<Decision>;
+  /**
+   * Like `Limiter.decide`: a decision if memory suffices, else a promise.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const rule = new Limiter().rule({ namespace: "api", limit: 100, duration: "1m" });
+   * const answer = rule.decide("user_1");
+   * const { success } = answer instanceof Promise ? await answer : answer;
+   * ```
+   */
   decide(identifier: string, request?: RuleRequest): Decision | Promise<Decision>;
+  /**
+   * Like `Limiter.inspect`, with the limit of the rule.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const rule = new Limiter().rule({ namespace: "api", limit: 100, duration: "1m" });
+   * const { remaining } = rule.inspect("user_1");
+   * ```
+   */
   inspect(identifier: string): Inspection;
 }
 
@@ -62,7 +96,16 @@ export class Limiter {
   /** Settles when a close that is under way is done; undefined while open. */
   #closing: Promise<CloseReport> | undefined;
 
-  /** @throws SluiceError if an option is not legal, or two do not go together. */
+  /**
+   * @throws SluiceError if an option is not legal, or two do not go together.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter({ cellsMax: 100_000 });
+   * ```
+   */
   constructor(options: LimiterOptions = {}) {
     const settings = readOptions(options);
     const { onEvent, clock, timers } = settings;
@@ -73,6 +116,15 @@ export class Limiter {
   /**
    * Decides one request, and counts its cost if it is allowed. A denial is a value: the promise is rejected for misuse
    * only, with a SluiceError.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const { success, retryAfterMs } = await limiter.limit({ namespace: "api", identifier: "user_1", limit: 100, duration: "1m" });
+   * if (!success) console.log(`try again in ${retryAfterMs} ms`);
+   * ```
    */
   async limit(request: LimitRequest): Promise<Decision> {
     return this.decide(request);
@@ -82,6 +134,15 @@ export class Limiter {
    * `limit` without a promise where none is needed: a decision if memory suffices, a promise if the origin must be read.
    *
    * @throws SluiceError if the request is not legal, or the limiter closed. Nothing was counted.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const answer = limiter.decide({ namespace: "api", identifier: "user_1", limit: 100, duration: "1m" });
+   * const decision = answer instanceof Promise ? await answer : answer;
+   * ```
    */
   decide(request: LimitRequest): Decision | Promise<Decision> {
     this.#checkOpen();
@@ -93,12 +154,35 @@ export class Limiter {
     return this.#decide(this.#stack.engine.scopes.find(workspace, namespace, duration), identifier, limit, cost);
   }
 
-  /** Decides 1 to 1000 requests together: all are counted, or none. Rejected for misuse only. */
+  /**
+   * Decides 1 to 1000 requests together: all are counted, or none. Rejected for misuse only.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const user = { namespace: "api", identifier: "user_1", limit: 100, duration: "1m" } as const;
+   * const { success, decisions } = await limiter.limitMany([user, { ...user, identifier: "all", limit: 1_000 }]);
+   * ```
+   */
   async limitMany(requests: readonly LimitRequest[]): Promise<BatchDecision> {
     return this.decideMany(requests);
   }
 
-  /** `limitMany` without a promise where none is needed. */
+  /**
+   * `limitMany` without a promise where none is needed.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const user = { namespace: "api", identifier: "user_1", limit: 100, duration: "1m" } as const;
+   * const answer = limiter.decideMany([user, { ...user, identifier: "all", limit: 1_000 }]);
+   * const { success } = answer instanceof Promise ? await answer : answer;
+   * ```
+   */
   decideMany(requests: readonly LimitRequest[]): BatchDecision | Promise<BatchDecision> {
     this.#checkOpen();
     if (!Array.isArray(requests) || requests.length === 0 || requests.length > BATCH_MAX) {
@@ -117,7 +201,18 @@ export class Limiter {
     return isDecision(answer) ? answer : this.#wait(this.#readAndDecideMany(items, answer));
   }
 
-  /** A rule: a limit to be asked about many identifiers. */
+  /**
+   * A rule: a limit to be asked about many identifiers.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const perUser = limiter.rule({ namespace: "api", limit: 100, duration: "1m" });
+   * const { success } = await perUser.limit("user_1");
+   * ```
+   */
   rule(options: RuleOptions): Rule {
     this.#checkOpen();
     checkKnown(options, RULE_KNOWN, "rule");
@@ -136,7 +231,17 @@ export class Limiter {
     };
   }
 
-  /** Explains a key: both cells, their weight, the effective count, what would be allowed now. Counts nothing. */
+  /**
+   * Explains a key: both cells, their weight, the effective count, what would be allowed now. Counts nothing.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const { effective, remaining } = limiter.inspect({ namespace: "api", identifier: "user_1", limit: 100, duration: "1m" });
+   * ```
+   */
   inspect(request: InspectRequest): Inspection {
     checkRequest(request);
     const { workspace, namespace, identifier, duration, limit } = request;
@@ -153,6 +258,14 @@ export class Limiter {
    * Resolves `true` once this process has read what the other regions have counted, and `false` if that has not happened within
    * `timeoutMs` or before `close()`. Until then, allows in windows that the regions share are `degraded`. Without a global layer it
    * resolves `true` at once. An outage never rejects it; invalid options do, with a SluiceError.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * if (!(await limiter.ready({ timeoutMs: 2_000 }))) console.log("the other regions have not been read yet");
+   * ```
    */
   async ready(options: ReadyOptions = {}): Promise<boolean> {
     checkKnown(options, READY_KNOWN);
@@ -161,7 +274,18 @@ export class Limiter {
     return this.#stack.ready(timeoutMs);
   }
 
-  /** Counters since the start, and gauges of now. */
+  /**
+   * Counters since the start, and gauges of now.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const { decisions } = limiter.stats();
+   * console.log(decisions.allowed, decisions.denied.limit);
+   * ```
+   */
   stats(): Stats {
     return readStats(this.#stack);
   }
@@ -169,6 +293,15 @@ export class Limiter {
   /**
    * Stops: later requests are refused with `RL_CLOSED`. What is not yet replayed or published is sent to the
    * stores first, for up to `closeTimeoutMs`; the report says what was lost. Closing again gives the same report.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const { lost } = await limiter.close();
+   * if (lost > 0) console.log(`${lost} units of accepted cost were not saved`);
+   * ```
    */
   close(): Promise<CloseReport> {
     this.#closing ??= this.#close();

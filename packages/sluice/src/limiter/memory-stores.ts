@@ -24,7 +24,17 @@ export interface MemoryOriginOptions extends MemoryStoreOptions {
   readonly cellsMax?: number | undefined;
 }
 
-/** An origin in this process's memory. */
+/**
+ * An origin in this process's memory.
+ *
+ * @example
+ * ```ts
+ * import { Limiter, memoryOrigin } from "sluice";
+ *
+ * const origin = memoryOrigin();
+ * const limiters = [new Limiter({ origin }), new Limiter({ origin })];
+ * ```
+ */
 export function memoryOrigin(options: MemoryOriginOptions = {}): Origin {
   const clock = clockOf(options, ["clock", "cellsMax"]);
   const { cellsMax = CELLS_MAX_DEFAULT } = options;
@@ -32,12 +42,33 @@ export function memoryOrigin(options: MemoryOriginOptions = {}): Origin {
   return new MemoryOrigin(clock, cellsMax);
 }
 
-/** Global counters in this process's memory. */
+/**
+ * Global counters in this process's memory.
+ *
+ * @example
+ * ```ts
+ * import { Limiter, memoryCounters } from "sluice";
+ *
+ * const global = memoryCounters();
+ * const regions = [new Limiter({ global, region: "eu" }), new Limiter({ global, region: "us" })];
+ * ```
+ */
 export function memoryCounters(options: MemoryStoreOptions = {}): Counters {
   return new MemoryCounters(clockOf(options, ["clock"]));
 }
 
-/** In the parent: an origin in its memory, for the workers it is told to serve. */
+/**
+ * In the parent: an origin in its memory, for the workers it is told to serve.
+ *
+ * @example
+ * ```ts
+ * import cluster from "node:cluster";
+ * import { originHost } from "sluice";
+ *
+ * const host = originHost();
+ * host.serve(cluster.fork());
+ * ```
+ */
 export function originHost(options: MemoryOriginOptions = {}): OriginHost {
   return new OriginHost(memoryOrigin(options));
 }
@@ -46,6 +77,13 @@ export function originHost(options: MemoryOriginOptions = {}): OriginHost {
  * In a worker: the origin of its parent. Pass `process`.
  *
  * @throws SluiceError if it is no channel: a process that was not forked has none.
+ *
+ * @example
+ * ```ts
+ * import { Limiter, sharedOrigin } from "sluice";
+ *
+ * const limiter = new Limiter({ origin: sharedOrigin(process) });
+ * ```
  */
 export function sharedOrigin(channel: MessageChannel): Origin {
   return new SharedOrigin(channel);
