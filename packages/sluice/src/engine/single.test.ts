@@ -8,6 +8,7 @@ import { Engine } from "./engine.ts";
 import { keyOf } from "./key.ts";
 import { decide, decideSlowly } from "./single.ts";
 import { TALLY } from "./tally.ts";
+import { viewOf } from "./view.ts";
 
 const DURATIONS_MS = [1_000, 60_000];
 const IDENTIFIERS = ["a", "b", "c", "d", "e"];
@@ -50,7 +51,7 @@ function setUp(layers: "none" | "ledger" | "gate", isFast: boolean) {
     const nowMs = engine.clock.nowMs();
     const slot = engine.slotOf(key);
     if (slot !== NONE) engine.touch(slot);
-    return decideSlowly(engine, { key, h0, h1, h2, limit, cost }, slot, nowMs, null);
+    return decideSlowly(engine, viewOf(engine.table, { key, h0, h1, h2, limit, cost }, slot, nowMs, 0, null));
   };
   /** All that a decision may change. */
   const state = () => ({

@@ -15,7 +15,7 @@ import type { Scope } from "./scope.ts";
 import { sequenceAt, windowEndMs } from "./sequence.ts";
 import { share } from "./sliding-window.ts";
 import { TALLY } from "./tally.ts";
-import { type HashedRequest, type View, viewOf } from "./view.ts";
+import { type View, viewFrom, viewOf } from "./view.ts";
 
 /**
  * Decides one request, and counts its cost if it fits. Null (only with an origin, and only without `waited`): it fits, but the
@@ -37,54 +37,52 @@ export function decide(
   const { table, layers } = engine;
   const slot = table.find(h0, h1, h2, durationMs);
   if (slot !== NONE) table.touch(slot, engine.tick);
-
-  // The fast path: the three steps inlined, for a busy key that is all known and fresh, and for every denial of a bare engine.
-  if (waited === null) {
-    const sequence = sequenceAt(nowMs, durationMs);
-    let current = 0;
-    let previous = 0;
-    if (slot !== NONE) {
-      // Stryker disable next-line ConditionalExpression: the other branch sees the same; true was killed
-      if (table.sequence(slot) === sequence) {
-        current = table.viewCurrent(slot);
-        previous = table.viewPrevious(slot);
-      } else {
-        current = table.view(slot, sequence);
-        previous = table.view(slot, (sequence - 1) as Sequence);
-      }
-    }
-    const endMs = windowEndMs(sequence, durationMs);
-    // Stryker disable next-line ConditionalExpression: the share of nothing is nothing; true was killed
-    const effective = current + (previous === 0 ? 0 : share(previous, endMs - nowMs, durationMs)) + cost;
-    if (effective > limit) {
-      if (layers === null) {
-        return denial(engine, current, previous, effective, limit, cost, sequence, nowMs, durationMs, "local");
-      }
-    } else if (slot !== NONE && (layers === null || isReady(layers, slot, sequence, limit - effective, limit))) {
-      if (cost > 0) {
-        table.accept(slot, sequence, cost, limit);
-        if (layers !== null) layers.accepted(slot, limit - effective, limit, durationMs);
-      } else if (layers !== null) {
-        layers.requested(slot, limit);
-      }
-      engine.tally.add(TALLY.allowed);
-      return decision(true, limit, limit - effective, endMs, effective, "allowed", "local", false, 0);
-    }
+  if (waited !== null) {
+    const request = { key: keyOf(scope, identifier), h0, h1, h2, limit, cost };
+    return decideSlowly(engine, viewOf(table, request, slot, nowMs, 0, waited));
   }
 
-  return decideSlowly(engine, { key: keyOf(scope, identifier), h0, h1, h2, limit, cost }, slot, nowMs, waited);
+  // The fast path: the three steps inlined, for a busy key that is all known and fresh, and for every denial of a bare engine.
+  const sequence = sequenceAt(nowMs, durationMs);
+  let current = 0;
+  let previous = 0;
+  if (slot !== NONE) {
+    // Stryker disable next-line ConditionalExpression: the other branch sees the same; true was killed
+    if (table.sequence(slot) === sequence) {
+      current = table.viewCurrent(slot);
+      previous = table.viewPrevious(slot);
+    } else {
+      current = table.view(slot, sequence);
+      previous = table.view(slot, (sequence - 1) as Sequence);
+    }
+  }
+  const endMs = windowEndMs(sequence, durationMs);
+  // Stryker disable next-line ConditionalExpression: the share of nothing is nothing; true was killed
+  const before = current + (previous === 0 ? 0 : share(previous, endMs - nowMs, durationMs));
+  const effective = before + cost;
+  if (effective > limit) {
+    if (layers === null) {
+      return denial(engine, current, previous, effective, limit, cost, sequence, nowMs, durationMs, "local");
+    }
+  } else if (slot !== NONE && (layers === null || isReady(layers, slot, sequence, limit - effective, limit))) {
+    if (cost > 0) {
+      table.accept(slot, sequence, cost, limit);
+      if (layers !== null) layers.accepted(slot, limit - effective, limit, durationMs);
+    } else if (layers !== null) {
+      layers.requested(slot, limit);
+    }
+    engine.tally.add(TALLY.allowed);
+    return decision(true, limit, limit - effective, endMs, effective, "allowed", "local", false, 0);
+  }
+
+  const request = { key: keyOf(scope, identifier), h0, h1, h2, limit, cost };
+  return decideSlowly(engine, viewFrom(request, slot, sequence, nowMs, endMs, current, previous, before, 0, null));
 }
 
-/** The same without the fast path. `slot`: the key's, or NONE. */
-export function decideSlowly(
-  engine: Engine,
-  request: HashedRequest,
-  slot: Slot,
-  nowMs: number,
-  waited: Waited | null,
-): Decision | null {
+/** The same without the fast path. */
+export function decideSlowly(engine: Engine, view: View): Decision | null {
   const { layers } = engine;
-  const view = viewOf(engine.table, request, slot, nowMs, 0, waited);
+  const { slot } = view;
   const judgement = judge(layers, view);
   if (judgement === "read") return null;
   const basis = layers === null ? null : layers.basis(slot, view.sequence);

@@ -46,8 +46,7 @@ export function viewOf(
   ahead: number,
   waited: Waited | null,
 ): View {
-  const { key, h0, h1, h2, limit, cost } = request;
-  const { durationMs } = key;
+  const { durationMs } = request.key;
   const sequence = sequenceAt(nowMs, durationMs);
   const endMs = windowEndMs(sequence, durationMs);
   let current = 0;
@@ -62,9 +61,22 @@ export function viewOf(
     previous = Math.max(previous, viewWaited(waited, sequence - 1));
   }
   const before = current + share(previous, endMs - nowMs, durationMs);
-  const effective = before + ahead + cost;
-  const source = waited?.isOk === true ? waited.source : "local";
-  // No spread: it takes as long as all of the above, and denials with layers come this way.
+  return viewFrom(request, slot, sequence, nowMs, endMs, current, previous, before, ahead, waited);
+}
+
+/** The same of counts that the fast path has read already. No spread: it takes as long as everything else together. */
+export function viewFrom(
+  { key, h0, h1, h2, limit, cost }: HashedRequest,
+  slot: Slot,
+  sequence: Sequence,
+  nowMs: number,
+  endMs: number,
+  current: number,
+  previous: number,
+  before: number,
+  ahead: number,
+  waited: Waited | null,
+): View {
   return {
     key,
     h0,
@@ -79,8 +91,8 @@ export function viewOf(
     current,
     previous,
     before,
-    effective,
+    effective: before + ahead + cost,
     waited,
-    source,
+    source: waited?.isOk === true ? waited.source : "local",
   };
 }
