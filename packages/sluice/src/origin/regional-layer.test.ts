@@ -194,9 +194,9 @@ describe("a read before a decision", () => {
     [READ_TIMEOUT_MS, true],
     [READ_TIMEOUT_MS + 1, false],
   ])("of a strict key whose raise is answered after %i ms, before any timer: isOk is %s", async (ms, isOk) => {
-    const { world, time, origin, layer, slot, hashed } = setUp();
+    const { world, time, origin, layer, slot } = setUp();
     world.engine.clock.read();
-    layer.denied(hashed(MINUTE), slot);
+    layer.denied(world.key(), slot);
     let answer = () => {};
     const raising = origin.raise.bind(origin);
     origin.raise = async (raises) => {
