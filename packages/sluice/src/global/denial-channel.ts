@@ -10,8 +10,9 @@
  *
  * One key may be requested with several limits. A denial under a higher limit than any that was reported is written too, and the
  * store keeps the highest. A client who names ever higher limits gets a bounded number of rows: WRITES_FREE, then one in each
- * sixteenth of the window. A cell that this region has not reported yet needs room in the row budget (row-budget.ts): without it, its row is
- * not written, and the denial stands in this region alone.
+ * sixteenth of the window. A cell that this region has not reported yet needs room in the row budget (row-budget.ts). Without it, its row waits
+ * until room was freed or its window is over, and the denial stands in this region alone. So many rows wait at most; a denial beyond them is
+ * forgotten, and the key's next one after a sixteenth of the window tries again.
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { Breaker } from "../core/breaker.ts";
@@ -35,6 +36,8 @@ const ROWS_MAX = 100;
 /** More than this, or more bytes of names, are not kept for a store that is slow: dropped, and counted. */
 const PENDING_MAX = 10_000;
 const PENDING_MAX_BYTES = 8 * 2 ** 20;
+/** Rows that wait for room in the row budget, of up to 6 KB each: 7 MiB. */
+const REFUSED_MAX = 1_000;
 const USED_MIN = 0.5;
 /** Spec 000: writing (1 s) and reading (10 s) take longer than shorter windows. Independent of `globalDurationMin`, which is about counts. */
 const DURATION_MIN_MS = 60_000;
@@ -81,6 +84,8 @@ export class DenialChannel {
   readonly #follower: PageFollower;
   readonly #pending: PendingRow[] = [];
   #pendingBytes = 0;
+  /** Rows without room in the row budget, oldest first. */
+  #refused: PendingRow[] = [];
   #early: DeniedCell[] = [];
   /** Rows written. */
   emitted = 0;
@@ -152,31 +157,59 @@ export class DenialChannel {
       return;
     }
     const nowMs = this.#options.clock.monoMs();
-    // Not remembered: the same denial is written once its time has come.
-    if (reported.writes >= WRITES_FREE && nowMs < reported.nextMs) return;
-    reported.limit = limit;
-    const { budget } = this.#options;
     const isNew = reported.writes === 0;
-    if (isNew && !budget.take(name.key)) return;
-    reported.writes++;
+    // Not remembered: the same denial is written once its time has come.
+    if ((isNew || reported.writes >= WRITES_FREE) && nowMs < reported.nextMs) return;
     reported.nextMs = nowMs + durationMs / WRITES_PARTS;
-    if (this.#pending.length >= PENDING_MAX || this.#pendingBytes >= PENDING_MAX_BYTES) {
-      this.dropped++;
-      if (isNew) budget.giveBack(name.key);
+    const row = { key: name.key, sequence, limit, expiresAtMs: cellExpiryMs(sequence, durationMs) };
+    const pending = { row, reported, bytes: name.bytes, isNew };
+    if (isNew && !this.#options.budget.take(name.key)) {
+      if (this.#refused.length >= REFUSED_MAX) return;
+      reported.limit = limit;
+      reported.pending = row;
+      this.#refused.push(pending);
       return;
     }
-    const row = { key: name.key, sequence, limit, expiresAtMs: cellExpiryMs(sequence, durationMs) };
+    reported.limit = limit;
+    this.#enqueue(pending);
+  }
+
+  /** A row that has room in the row budget, or needs none. */
+  #enqueue(pending: PendingRow): void {
+    const { row, reported, bytes, isNew } = pending;
+    reported.writes++;
+    if (this.#pending.length >= PENDING_MAX || this.#pendingBytes >= PENDING_MAX_BYTES) {
+      this.dropped++;
+      reported.pending = null;
+      if (isNew) this.#options.budget.giveBack(row.key);
+      return;
+    }
     reported.pending = row;
-    const { bytes } = name;
-    this.#pending.push({ row, reported, bytes, isNew });
+    this.#pending.push(pending);
     this.#pendingBytes += bytes;
     if (this.#pending.length === ROWS_MAX) this.onFull();
+  }
+
+  /** Rows whose windows are over are left out: the key may have been denied again since, with a row of its own. */
+  #retryRefused(): void {
+    const { budget } = this.#options;
+    if (!budget.takeFreed()) return;
+    const nowMs = this.#engine.clock.nowMs();
+    const refused = this.#refused;
+    this.#refused = [];
+    for (const pending of refused) {
+      const { row, reported } = pending;
+      if (sequenceAt(nowMs, row.key.durationMs) !== row.sequence) reported.pending = null;
+      else if (budget.take(row.key)) this.#enqueue(pending);
+      else this.#refused.push(pending);
+    }
   }
 
   /** Writes what is pending. Never rejects: what a failing store does not take is dropped. */
   async writeOnce(): Promise<void> {
     const { clock } = this.#options;
     const { dropped } = this;
+    this.#retryRefused();
     while (this.#pending.length > 0) {
       const batch = this.#pending.splice(0, ROWS_MAX);
       for (const { reported, bytes } of batch) {
