@@ -128,6 +128,17 @@ describe("a request of a caller that keeps a trace", () => {
   });
 });
 
+test("with a sampler that ignores callers, a request is traced by the sampler alone, within its caller's trace", async () => {
+  const [on, off] = [
+    await serve({ OTEL_TRACES_SAMPLER: "always_on" }),
+    await serve({ OTEL_TRACES_SAMPLER: "always_off" }),
+  ];
+  expect(await call(on, "limit", LIMIT, traceParent(TRACE_ID, "00"))).toBe(200);
+  expect(await call(off, "limit", LIMIT, traceParent("1".repeat(32), "01"))).toBe(200);
+  for (const server of [on, off]) expect((await server.stop()).code).toBe(0);
+  expect(collector.spans.map(({ traceId, parentSpanId }) => [traceId, parentSpanId])).toEqual([[TRACE_ID, CALLER]]);
+});
+
 test("a request without a good key makes no span, whatever its caller or the share says", async () => {
   const server = await serve({ SLUICE_TRACES_SAMPLE: "1" });
   for (const authorization of ["", "Bearer somebody-elses-key"]) {

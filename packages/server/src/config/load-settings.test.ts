@@ -75,6 +75,7 @@ describe("the variables of OpenTelemetry", () => {
       endpoint: "http://collector:4318",
       headers: { "api-key": "x" },
       ratio: 0.01,
+      ignoresParent: false,
       service: "mine",
       attributes: {},
     });
@@ -109,19 +110,36 @@ describe("the variables of OpenTelemetry", () => {
   });
 
   test.each([
-    ["always_on", "0.5", 1],
-    ["always_off", "0.5", 0],
-    ["traceidratio", "0.5", 0.5],
-    ["parentbased_always_on", "", 1],
-    ["parentbased_always_off", "", 0],
-    ["parentbased_traceidratio", "0.25", 0.25],
-    ["", "0.25", 0.25],
-  ])("the sampler %s with the argument %s samples a share of %d", (sampler, argument, ratio) => {
-    const environment = { ...otel, OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument };
+    ["always_on", "0.5", 1, true],
+    ["always_off", "0.5", 0, true],
+    ["traceidratio", "0.5", 0.5, true],
+    ["traceidratio", "", 1, true],
+    ["parentbased_always_on", "", 1, false],
+    ["parentbased_always_off", "", 0, false],
+    ["parentbased_traceidratio", "0.25", 0.25, false],
+    ["parentbased_traceidratio", "", 1, false],
+    ["", "0.25", 0.25, false],
+  ])(
+    "the sampler %s with the argument %s samples a share of %d, and ignores callers: %s",
+    (sampler, argument, ratio, ignoresParent) => {
+      const environment = { ...otel, OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: argument };
+      const { settings, warnings } = load({ environment });
+      expect(settings.traces).toMatchObject({ ratio, ignoresParent });
+      expect(warnings).toEqual([]);
+      const own = load({ environment, options: { tracesSample: "0.125" } }).settings.traces;
+      expect(own).toMatchObject({ ratio: 0.125, ignoresParent: false });
+      const ownRule = load({ environment, options: { tracesIgnoreParent: true } }).settings.traces;
+      expect(ownRule).toMatchObject({ ratio, ignoresParent: true });
+    },
+  );
+
+  test("an argument that is not a share is ignored with a warning: the sampler then takes all, as without one", () => {
+    const environment = { ...otel, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "half" };
     const { settings, warnings } = load({ environment });
-    expect(settings.traces).toMatchObject({ ratio });
-    expect(warnings).toEqual([]);
-    expect(load({ environment, options: { tracesSample: "0.125" } }).settings.traces).toMatchObject({ ratio: 0.125 });
+    expect(settings.traces).toMatchObject({ ratio: 1 });
+    expect(warnings).toEqual([
+      "OTEL_TRACES_SAMPLER_ARG is left out: for traces.sample it must be a number from 0 to 1",
+    ]);
   });
 
   test("a sampler that Sluice does not have is ignored with a warning", () => {

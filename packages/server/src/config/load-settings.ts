@@ -85,7 +85,8 @@ function settingsOf(read: Read): ServerSettings {
 const IDENTIFIER_KEY_BYTES = 32;
 
 function tracesOf(read: Read): ServerSettings["traces"] {
-  const { tracesEndpoint, tracesHeaders, tracesSample, tracesService, tracesAttributes } = read.values;
+  const { tracesEndpoint, tracesHeaders, tracesSample, tracesIgnoreParent, tracesService, tracesAttributes } =
+    read.values;
   if (tracesEndpoint === null) return null;
   // By OpenTelemetry the attribute names the service where nothing else does.
   const named = isDefault(read, SETTINGS.tracesService.path) ? tracesAttributes?.["service.name"] : undefined;
@@ -93,6 +94,7 @@ function tracesOf(read: Read): ServerSettings["traces"] {
     endpoint: tracesEndpoint,
     headers: tracesHeaders ?? {},
     ratio: tracesSample,
+    ignoresParent: tracesIgnoreParent,
     service: named ?? tracesService,
     attributes: tracesAttributes ?? {},
   };

@@ -10,24 +10,29 @@ import { SETTINGS } from "./settings-table.ts";
 const SETTINGS_BY_NAME: Readonly<Record<string, Setting>> = {
   OTEL_EXPORTER_OTLP_ENDPOINT: SETTINGS.tracesEndpoint,
   OTEL_EXPORTER_OTLP_HEADERS: SETTINGS.tracesHeaders,
-  OTEL_TRACES_SAMPLER_ARG: SETTINGS.tracesSample,
   OTEL_SERVICE_NAME: SETTINGS.tracesService,
   OTEL_RESOURCE_ATTRIBUTES: SETTINGS.tracesAttributes,
 };
 
-const SHARE = "OTEL_TRACES_SAMPLER_ARG";
+const SAMPLER = "OTEL_TRACES_SAMPLER";
+const ARGUMENT = "OTEL_TRACES_SAMPLER_ARG";
 
-/** Null: what OTEL_TRACES_SAMPLER_ARG says. A caller that keeps a trace decides for it in any case. */
-const SHARES_BY_SAMPLER: Readonly<Record<string, string | null>> = {
-  "": null,
-  always_on: "1",
-  always_off: "0",
-  traceidratio: null,
-  parentbased_always_on: "1",
-  parentbased_always_off: "0",
-  parentbased_traceidratio: null,
-};
-const SAMPLERS = Object.keys(SHARES_BY_SAMPLER).filter((name) => name !== "");
+interface Sampler {
+  /** Null: what the argument says, and without it all requests. */
+  readonly share: string | null;
+  /** Whether a caller that keeps a trace decides for its requests, and the sampler only for the others. */
+  readonly isParentBased: boolean;
+}
+
+/** The samplers of OpenTelemetry's specification, but for those of Jaeger and X-Ray. */
+const SAMPLERS: ReadonlyMap<string, Sampler> = new Map([
+  ["always_on", { share: "1", isParentBased: false }],
+  ["always_off", { share: "0", isParentBased: false }],
+  ["traceidratio", { share: null, isParentBased: false }],
+  ["parentbased_always_on", { share: "1", isParentBased: true }],
+  ["parentbased_always_off", { share: "0", isParentBased: true }],
+  ["parentbased_traceidratio", { share: null, isParentBased: true }],
+]);
 
 interface Joined {
   /** The strongest first. */
@@ -49,20 +54,41 @@ export function withOpenTelemetry(
   const names = new Map<string, string>();
   const values = new Map<string, unknown>();
   const warnings: string[] = [];
-  const sampler = environment["OTEL_TRACES_SAMPLER"] ?? "";
-  const share = SHARES_BY_SAMPLER[sampler];
-  if (share === undefined && !hasOwn(SETTINGS.tracesSample)) {
-    warnings.push(`OTEL_TRACES_SAMPLER is ignored: it must be one of ${SAMPLERS.join(", ")}`);
-  }
-  for (const [name, setting] of Object.entries(SETTINGS_BY_NAME)) {
-    const isShare = name === SHARE && typeof share === "string";
-    const value = isShare ? share : (environment[name] ?? "");
-    if (value === "" || hasOwn(setting)) continue;
-    names.set(setting.path, isShare ? "OTEL_TRACES_SAMPLER" : name);
-    if (setting.read(value) === undefined)
+  /** False if the value is not understood. A value that is not needed is not read. */
+  const take: Take = (setting, name, value) => {
+    if (value === "" || hasOwn(setting)) return true;
+    if (setting.read(value) === undefined) {
       warnings.push(`${name} is left out: for ${setting.path} it must be ${setting.rule}`);
-    else values.set(setting.path, value);
+      return false;
+    }
+    names.set(setting.path, name);
+    values.set(setting.path, value);
+    return true;
+  };
+  for (const [name, setting] of Object.entries(SETTINGS_BY_NAME)) take(setting, name, environment[name] ?? "");
+  // A share of Sluice's own comes with Sluice's own rule for callers.
+  if (!hasOwn(SETTINGS.tracesSample)) {
+    const warning = takeSampler(environment[SAMPLER] ?? "", environment[ARGUMENT] ?? "", take);
+    if (warning !== null) warnings.push(warning);
   }
   const weakest: Source = { kind: "environment", nameOf: (path) => names.get(path) ?? path, values };
   return { sources: [...sources, weakest], warnings };
+}
+
+type Take = (setting: Setting, name: string, value: string) => boolean;
+
+/** Answers a warning, or null. */
+function takeSampler(name: string, argument: string, take: Take): string | null {
+  const sampler = SAMPLERS.get(name);
+  if (sampler === undefined) {
+    take(SETTINGS.tracesSample, ARGUMENT, argument);
+    return name === "" ? null : `${SAMPLER} is ignored: it must be one of ${[...SAMPLERS.keys()].join(", ")}`;
+  }
+  const { share, isParentBased } = sampler;
+  take(SETTINGS.tracesIgnoreParent, SAMPLER, String(!isParentBased));
+  if (share !== null) take(SETTINGS.tracesSample, SAMPLER, share);
+  // An argument that is not understood is none, by the specification.
+  else if (argument === "" || !take(SETTINGS.tracesSample, ARGUMENT, argument))
+    take(SETTINGS.tracesSample, SAMPLER, "1");
+  return null;
 }

@@ -466,6 +466,15 @@ export const SETTINGS = {
     initialText: "0.01",
     hint: "such as 0.01, one in a hundred",
   }),
+  tracesIgnoreParent: setting({
+    path: "traces.ignoreParent",
+    value: "",
+    help: "apply traces.sample to requests with a traceparent too, by their trace ids: the caller's decision does not count",
+    rule: "true or false",
+    read: isOn,
+    initialText: "false",
+    hint: "true or false",
+  }),
   tracesService: setting({
     path: "traces.service",
     value: "<name>",

@@ -9,15 +9,17 @@ import { Tracer } from "./tracer.ts";
 export interface TraceSettings {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the requests whose callers keep no trace, from 0 to 1. */
+  /** Of the requests whose callers keep no trace, or of all, from 0 to 1. */
   readonly ratio: number;
+  /** Whether the ratio is of all requests: a caller that keeps a trace does not decide. */
+  readonly ignoresParent: boolean;
   readonly service: string;
   /** Further ones of the resource. */
   readonly attributes: Readonly<Record<string, string>>;
 }
 
 export function openTracer(
-  { endpoint, headers, ratio, service, attributes }: TraceSettings,
+  { endpoint, headers, ratio, ignoresParent, service, attributes }: TraceSettings,
   region: string,
   log: Log,
   onDropped: (count: number) => void,
@@ -41,5 +43,5 @@ export function openTracer(
     monoMs: clock.monoMs,
     onDropped,
   });
-  return new Tracer(exporter, ratio, clock.wallMs);
+  return new Tracer(exporter, { ratio, ignoresParent }, clock.wallMs);
 }
