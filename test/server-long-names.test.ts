@@ -41,8 +41,10 @@ test("long identifiers evict each other, and never exceed their memory; a short 
     // Keys that Redis has not confirmed are not evicted.
     await poll("Redis has it all", async () => (await read("sluice_origin_dirty_cells")) === 0);
     expect(await read("sluice_name_bytes")).toBeLessThan(320 * CELLS + NAME_MAX_BYTES);
+    expect(await read("sluice_name_excess_bytes")).toBeLessThan(80 * CELLS + NAME_MAX_BYTES);
   }
   expect(await read("sluice_name_bytes_max")).toBe(320 * CELLS);
+  expect(await read("sluice_name_excess_bytes_max")).toBe(80 * CELLS);
   expect(await read("sluice_cells_evicted_total")).toBeGreaterThan(0);
   expect(await read("sluice_cells")).toBeLessThan(CELLS / 2);
   const { body } = await server.post("limit", ask("customer"));

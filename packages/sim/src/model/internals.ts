@@ -7,7 +7,7 @@
 export { assert } from "../../../sluice/src/core/assert.ts";
 export { ERROR_BUDGET_DEFAULT } from "../../../sluice/src/core/bounds.ts";
 export { encodeKey } from "../../../sluice/src/engine/key.ts";
-export { NAME_SHARE_BYTES, nameBytes } from "../../../sluice/src/engine/name-budget.ts";
+export { EXCESS_PART, NAME_SHARE_BYTES, nameBytes, nameExcess } from "../../../sluice/src/engine/name-budget.ts";
 export { publishFloor } from "../../../sluice/src/global/floor.ts";
 export { NameBook } from "../../../sluice/src/global/name-book.ts";
 export { freshnessMs } from "../../../sluice/src/origin/freshness.ts";

@@ -1,7 +1,7 @@
 /** What a world is made of. A seed draws it: draw-options.ts. */
 import type { WhenFull } from "sluice";
 import type { FaultKind } from "./fault-kinds.ts";
-import { NAME_SHARE_BYTES, nameBytes } from "./internals.ts";
+import { EXCESS_PART, NAME_SHARE_BYTES, nameBytes, nameExcess } from "./internals.ts";
 
 export interface WorldKey {
   readonly workspace: string;
@@ -87,5 +87,7 @@ export interface WorldOptions {
 /** Whether the table, or the memory for names, may be too small for all keys of the world. */
 export function isTight({ cellsMax, keys }: Pick<WorldOptions, "cellsMax" | "keys">): boolean {
   const bytes = keys.reduce((sum, key) => sum + nameBytes(key), 0);
-  return cellsMax < keys.length || bytes >= cellsMax * NAME_SHARE_BYTES;
+  const excess = keys.reduce((sum, key) => sum + nameExcess(key), 0);
+  const bytesMax = cellsMax * NAME_SHARE_BYTES;
+  return cellsMax < keys.length || bytes >= bytesMax || excess >= bytesMax * EXCESS_PART;
 }

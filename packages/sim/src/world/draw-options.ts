@@ -81,10 +81,10 @@ export function drawOptions(seed: number): WorldOptions {
   return feature === undefined ? plain : { ...plain, ...withFeature(plain, feature, random) };
 }
 
-/** From all keys fitting the budget for names to about a third of them. */
+/** From all keys fitting the budget for names (about 400 bytes of excess each, 80 for every slot) to about a tenth of them. */
 function withLongNames(options: WorldOptions, random: SeededRandom): WorldOptions {
   const keys = options.keys.map((key) => ({ ...key, identifier: key.identifier.padEnd(LONG_UNITS, ".") }));
-  return { ...options, keys, cellsMax: random.between(Math.ceil(keys.length / 2), 3 * keys.length) };
+  return { ...options, keys, cellsMax: random.between(Math.ceil(keys.length / 2), 6 * keys.length) };
 }
 
 function drawPlain(seed: number): WorldOptions {

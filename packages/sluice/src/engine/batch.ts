@@ -12,7 +12,7 @@ import type { Engine } from "./engine.ts";
 import type { Waited } from "./gate.ts";
 import { fits, type Judgement, judge } from "./judge.ts";
 import type { HashedKey } from "./key-hash.ts";
-import { nameBytes } from "./name-budget.ts";
+import { excessOf, nameBytes } from "./name-budget.ts";
 import { type Outcome, record } from "./record.ts";
 import type { Scope } from "./scope.ts";
 import { type HashedRequest, type View, viewOf } from "./view.ts";
@@ -135,18 +135,25 @@ function holdSlots(engine: Engine, views: readonly View[]): ReadonlySet<Slot> {
 function itemsBeyondRoom(engine: Engine, views: readonly View[]): ReadonlySet<number> {
   const beyond = new Set<number>();
   const keys: BatchItem[] = [];
-  const wanted = engine.layers === null ? 0 : views.reduce((sum, { key }) => sum + nameBytes(key), 0);
-  const room = engine.roomInTick({ slots: views.length, bytes: wanted });
+  const names = views.map(({ key }) => (engine.layers === null ? 0 : nameBytes(key)));
+  const room = engine.roomInTick({ slots: views.length, bytes: sum(names), excess: sum(names.map(excessOf)) });
   let bytes = 0;
+  let excess = 0;
   views.forEach((item, i) => {
-    const { key, cost } = item;
-    if (cost === 0 || keys.some((one) => isSameCell(one, item))) return;
+    if (item.cost === 0 || keys.some((one) => isSameCell(one, item))) return;
     if (find(engine, item) !== NONE) return;
-    if (keys.length < room.slots && bytes < room.bytes) keys.push(item);
+    const name = names[i]!;
+    const hasRoom = bytes < room.bytes && (excessOf(name) === 0 || excess < room.excess);
+    if (keys.length < room.slots && hasRoom) keys.push(item);
     else beyond.add(i);
-    bytes += nameBytes(key);
+    bytes += name;
+    excess += excessOf(name);
   });
   return beyond;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
 }
 
 /** A slot for every item with a cost, NONE where the table is full. */

@@ -19,6 +19,7 @@ import { HeldClock } from "./held-clock.ts";
 import { type Key, keyOf } from "./key.ts";
 import { type HashedKey, KeyHash } from "./key-hash.ts";
 import type { Layers } from "./layers.ts";
+import { nameExcess } from "./name-budget.ts";
 import { type Scope, Scopes } from "./scope.ts";
 import { cellExpiryMs } from "./sequence.ts";
 import { StrictDeadlines } from "./strict-deadlines.ts";
@@ -36,6 +37,8 @@ export interface EngineOptions {
 
 /** Slots a claim looks at for expired ones: twice as fast round the table as claims can fill it, and to spare. */
 const SWEEP_PER_CLAIM = 4;
+/** What names may take if none are kept. */
+const NAMELESS = { bytes: Number.POSITIVE_INFINITY, excess: Number.POSITIVE_INFINITY };
 
 export class Engine {
   readonly table: CellTable;
@@ -163,27 +166,32 @@ export class Engine {
     waited: Waited | null,
     isThorough = false,
   ): Slot {
-    const slot = this.#claim(h0, h1, h2, key.durationMs, sequence, nowMs, isThorough);
+    const excess = this.layers === null ? 0 : nameExcess(key);
+    const slot = this.#claim(h0, h1, h2, key.durationMs, sequence, nowMs, excess, isThorough);
     if (slot !== NONE) this.layers?.claimed(slot, key, waited);
     return slot;
   }
 
   /** Whether a key can get a slot without an eviction. */
-  get hasRoom(): boolean {
-    return this.table.hasRoom && (this.layers === null || this.layers.budget.hasRoom);
+  hasRoomFor(key: Key): boolean {
+    return this.table.hasRoom && (this.layers === null || this.layers.budget.hasRoom(nameExcess(key)));
   }
 
   /**
    * What a thorough `claim` can give, counted until it is enough: so many slots, as long as the names of the keys before each take fewer bytes
-   * than this.
+   * than this, and for a large name also less excess.
    */
   roomInTick(enough: Room): Room {
     const { table, layers } = this;
     const slots = table.capacity - table.size;
-    const bytes = layers === null ? Number.POSITIVE_INFINITY : layers.budget.bytesMax - layers.budget.bytes;
-    const missing = { slots: enough.slots - slots, bytes: enough.bytes - bytes };
+    const free = layers === null ? NAMELESS : layers.budget.free;
+    const missing = {
+      slots: enough.slots - slots,
+      bytes: enough.bytes - free.bytes,
+      excess: enough.excess - free.excess,
+    };
     const more = this.#eviction.evictable(this.tick, missing, (slot) => layers?.largeNameBytes(slot) ?? 0);
-    return { slots: slots + more.slots, bytes: bytes + more.bytes };
+    return { slots: slots + more.slots, bytes: free.bytes + more.bytes, excess: free.excess + more.excess };
   }
 
   #claim(
@@ -193,13 +201,14 @@ export class Engine {
     durationMs: DurationMs,
     sequence: Sequence,
     nowMs: number,
+    excess: number,
     isThorough: boolean,
   ): Slot {
     this.#sweep.sweepOnce(nowMs, SWEEP_PER_CLAIM);
     if (!this.table.hasRoom && !this.#evict(this.#eviction.victim(nowMs, this.tick, isThorough))) return NONE;
     const budget = this.layers?.budget;
     // Each claim adds one name, so on average as many bytes go as come.
-    while (budget?.hasRoom === false) {
+    while (budget?.hasRoom(excess) === false) {
       if (!this.#evict(this.#eviction.victimAmong(budget.large, nowMs, this.tick, isThorough))) return NONE;
     }
     const slot = this.table.claim(h0, h1, h2, durationMs, sequence);

@@ -247,23 +247,30 @@ describe("eviction", () => {
     const table = tableOf(Array.from({ length: 100 }, (_, i) => ({ lastUse: i < 30 ? TICK : 50 })));
     for (let slot = 30; slot < 40; slot++) table.release(slot as Slot);
     const eviction = new Eviction(table, 1, (slot) => slot >= 95);
-    const count = (enough: number, tick = TICK) => eviction.evictable(tick, { slots: enough, bytes: 0 }, () => 0).slots;
+    const count = (enough: number, tick = TICK) =>
+      eviction.evictable(tick, { slots: enough, bytes: 0, excess: 0 }, () => 0).slots;
     expect(count(1_000)).toBe(55);
     expect([0, 1, 54, 55, 56].map((enough) => count(enough))).toEqual([0, 1, 54, 55, 55]);
     expect(count(1_000, TICK + 1), "in the next tick all but free and pinned").toBe(85);
     const empty = new Eviction(new CellTable(8), 1, pinsNothing);
-    expect(empty.evictable(TICK, { slots: 8, bytes: 8 }, () => 1)).toEqual({ slots: 0, bytes: 0 });
+    expect(empty.evictable(TICK, { slots: 8, bytes: 8, excess: 8 }, () => 1)).toEqual({
+      slots: 0,
+      bytes: 0,
+      excess: 0,
+    });
   });
 
-  test("the bytes of what may go are counted too, until slots and bytes are both enough", () => {
+  test("the bytes and the excess of what may go are counted too, until all are enough", () => {
     const table = tableOf(Array.from({ length: 10 }, () => ({ lastUse: 50 })));
     const eviction = new Eviction(table, 1, (slot) => slot === 0);
     const bytesOf = (slot: Slot) => (slot % 2 === 1 ? 1_000 : 0);
-    const count = (slots: number, bytes: number) => eviction.evictable(TICK, { slots, bytes }, bytesOf);
-    expect(count(0, 0)).toEqual({ slots: 0, bytes: 0 });
-    expect(count(0, 2_500)).toEqual({ slots: 5, bytes: 3_000 });
-    expect(count(4, 1)).toEqual({ slots: 4, bytes: 2_000 });
-    expect(count(100, 0)).toEqual({ slots: 9, bytes: 5_000 });
+    const count = (slots: number, bytes: number, excess: number) =>
+      eviction.evictable(TICK, { slots, bytes, excess }, bytesOf);
+    expect(count(0, 0, 0)).toEqual({ slots: 0, bytes: 0, excess: 0 });
+    expect(count(0, 2_500, 0)).toEqual({ slots: 5, bytes: 3_000, excess: 2_040 });
+    expect(count(0, 0, 681)).toEqual({ slots: 3, bytes: 2_000, excess: 1_360 });
+    expect(count(4, 1, 1)).toEqual({ slots: 4, bytes: 2_000, excess: 1_360 });
+    expect(count(100, 0, 0)).toEqual({ slots: 9, bytes: 5_000, excess: 3_400 });
   });
 
   describe("among large names", () => {

@@ -13,6 +13,7 @@
  */
 import type { Slot } from "../core/brands.ts";
 import { type CellTable, NONE } from "./cell-table.ts";
+import { excessOf } from "./name-budget.ts";
 import { cellExpiryMs, sequenceAt, windowEndMs } from "./sequence.ts";
 import { share } from "./sliding-window.ts";
 import type { SlotSet } from "./slot-set.ts";
@@ -27,10 +28,11 @@ const REACH = 64;
 /** Whether a slot must stay, whatever its use: it holds counts that nobody else has. */
 export type IsPinned = (slot: Slot) => boolean;
 
-/** Room for new keys: slots, and bytes of names. */
+/** Room for new keys: slots, bytes of names, and how many of those bytes may be the excess of large names. */
 export interface Room {
   readonly slots: number;
   readonly bytes: number;
+  readonly excess: number;
 }
 
 export class Eviction {
@@ -76,18 +78,21 @@ export class Eviction {
     return first;
   }
 
-  /** What could be given up: slots, and bytes of large names. Counted until both are enough. `bytesOf`: of a large name, otherwise 0. */
+  /** What could be given up: slots, and bytes of large names. Counted until all are enough. `bytesOf`: of a large name, otherwise 0. */
   evictable(tick: number, enough: Room, bytesOf: (slot: Slot) => number): Room {
     const table = this.#table;
     let slots = 0;
     let bytes = 0;
-    for (let at = 0; at < table.highWater && (slots < enough.slots || bytes < enough.bytes); at++) {
+    let excess = 0;
+    const isEnough = () => slots >= enough.slots && bytes >= enough.bytes && excess >= enough.excess;
+    for (let at = 0; at < table.highWater && !isEnough(); at++) {
       const slot = at as Slot;
       if (table.isFree(slot) || table.lastUse(slot) === tick || this.#isPinned(slot)) continue;
       slots++;
       bytes += bytesOf(slot);
+      excess += excessOf(bytesOf(slot));
     }
-    return { slots, bytes };
+    return { slots, bytes, excess };
   }
 
   /** The best of the first `compared` slots that were not used lately, and of all that are met until then. */

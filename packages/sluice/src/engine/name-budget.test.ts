@@ -3,13 +3,15 @@ import { describe, expect, test } from "vitest";
 import { gatedEngine } from "../../../../test/gated-engine.ts";
 import { LayeredEngine } from "../../../../test/layered-engine.ts";
 import { NONE } from "./cell-table.ts";
-import { NAME_SHARE_BYTES, nameBytes, textBytes } from "./name-budget.ts";
+import { excessOf, NAME_SHARE_BYTES, nameBytes, nameExcess, textBytes } from "./name-budget.ts";
 
 const EMOJI = "\u{1F600}";
 /** The longest legal identifier: 512 characters, 2,048 bytes. */
 const longest = (i: number) => EMOJI.repeat(506) + String(i).padStart(6, "0");
 /** What one name may take at most: three parts of 512 characters. */
 const NAME_MAX_BYTES = 208 + 3 * 2 * 1_024;
+/** What large names may take beyond their shares, for every slot. */
+const EXCESS_BYTES = 80;
 
 function replayAll({ ledger }: Pick<LayeredEngine, "ledger">): void {
   for (const slot of [...ledger.unreplayed]) ledger.markReplayed(slot);
@@ -27,26 +29,42 @@ describe("what a name takes", () => {
     world.accept(longest(1));
     const [short, long] = [nameBytes(world.key("a")), nameBytes(world.key(longest(1)))];
     expect([budget.bytes, [...budget.large]]).toEqual([short + long, [world.slot(longest(1))]]);
+    expect(budget.excess).toBe(long - NAME_SHARE_BYTES);
     world.ledger.giveUp(world.slot(longest(1)), world.key(longest(1)), world.previous);
-    expect([budget.bytes, budget.large.size]).toEqual([short + long, 1]);
+    expect([budget.bytes, budget.excess, budget.large.size]).toEqual([short + long, long - NAME_SHARE_BYTES, 1]);
     world.engine.release(world.slot(longest(1)), true);
     world.engine.release(world.slot("a"), false);
-    expect([budget.bytes, budget.large.size]).toEqual([0, 0]);
+    expect([budget.bytes, budget.excess, budget.large.size]).toEqual([0, 0, 0]);
   });
 });
 
 describe("a full name budget", () => {
-  test("evicts long names, so that all names together stay within it but for less than one", () => {
+  test("evicts long names, so that their excess stays within its quarter but for less than one name", () => {
     const world = new LayeredEngine(1_000);
     const { budget } = world.ledger;
     for (let i = 0; i < 3_000; i++) {
       world.accept(longest(i));
       replayAll(world);
+      expect(budget.excess).toBeLessThan(budget.excessMax + NAME_MAX_BYTES);
+    }
+    expect([budget.bytesMax, budget.excessMax]).toEqual([1_000 * NAME_SHARE_BYTES, 1_000 * EXCESS_BYTES]);
+    expect(world.engine.table.size).toBe(Math.ceil(budget.excessMax / nameExcess(world.key(longest(0)))));
+    expect(world.engine.tally.read("evicted")).toBe(3_000 - world.engine.table.size);
+  });
+
+  test("evicts long names for short ones, so that all names together stay within it but for less than one", () => {
+    const world = new LayeredEngine(1_000);
+    const { budget, engine } = { budget: world.ledger.budget, engine: world.engine };
+    for (let i = 0; i < 500; i++) {
+      world.accept(longest(i));
+      replayAll(world);
+    }
+    // The texts take 112 bytes, the most that a name may without being large.
+    for (let i = 0; i < 1_000; i++) {
+      world.accept(`user_${i}`.padEnd(102, "."));
       expect(budget.bytes).toBeLessThan(budget.bytesMax + NAME_MAX_BYTES);
     }
-    expect(budget.bytesMax).toBe(1_000 * NAME_SHARE_BYTES);
-    expect(world.engine.table.size).toBe(Math.ceil(320_000 / nameBytes(world.key(longest(0)))));
-    expect(world.engine.tally.read("evicted")).toBe(3_000 - world.engine.table.size);
+    expect([engine.table.size, budget.large.size, engine.tally.read("unrecorded")]).toEqual([1_000, 0, 0]);
   });
 
   test("evicts no key with a short name, however many long ones come", () => {
@@ -73,32 +91,58 @@ describe("a full name budget", () => {
     expect(world.engine.table.own(slot, world.sequence)).toBe(100);
   });
 
-  test("gives a new key no slot if all long names are pinned, until the origin has confirmed their counts", () => {
+  test("gives a new long name no slot if all long names are pinned, until the origin has confirmed their counts", () => {
     const world = new LayeredEngine(100);
     const { engine, ledger } = world;
     for (let i = 0; i < 1_000; i++) world.accept(longest(i));
-    expect(ledger.budget.bytes).toBeLessThan(ledger.budget.bytesMax + NAME_MAX_BYTES);
+    expect(ledger.budget.excess).toBeLessThan(ledger.budget.excessMax + NAME_MAX_BYTES);
     expect([engine.tally.read("evicted"), engine.tally.read("unrecorded")]).toEqual([0, 1_000 - engine.table.size]);
-    world.accept("short");
-    expect(world.find("short")).toBe(NONE);
     replayAll(world);
-    world.accept("short");
-    expect(world.find("short")).not.toBe(NONE);
+    world.accept(longest(1_000));
+    expect(world.find(longest(1_000))).not.toBe(NONE);
+  });
+
+  // While Redis was away, a client that invented long identifiers used up the memory for names with keys that may not be evicted, and
+  // every new key was decided by `whenFull`, though most of the table was free.
+  test("leaves short names every free slot of the table, even if all long names are pinned", () => {
+    const world = new LayeredEngine(1_000);
+    const { engine, ledger } = world;
+    for (let i = 0; i < 10_000; i++) world.accept(longest(i));
+    const free = 1_000 - engine.table.size;
+    expect(free).toBeGreaterThan(950);
+    const unrecorded = engine.tally.read("unrecorded");
+    for (let i = 0; i < free; i++) world.accept(`user_${i}`);
+    expect([engine.table.size, engine.tally.read("unrecorded")]).toEqual([1_000, unrecorded]);
+    expect(ledger.budget.bytes).toBeLessThan(ledger.budget.bytesMax + NAME_MAX_BYTES);
+  });
+
+  test("leaves names that are just not large three quarters of the table, even if all long names are pinned", () => {
+    const world = new LayeredEngine(1_000);
+    const { engine, ledger } = world;
+    for (let i = 0; i < 10_000; i++) world.accept(longest(i));
+    const long = engine.table.size;
+    for (let i = 0; i < 1_000; i++) world.accept(`user_${i}`.padEnd(102, "."));
+    // Large names have their shares, and a quarter of the budget and less than one name beyond.
+    expect(engine.table.size).toBeGreaterThanOrEqual(750 - Math.ceil(NAME_MAX_BYTES / NAME_SHARE_BYTES));
+    expect(engine.table.size).toBeGreaterThan(long);
+    expect(ledger.budget.bytes).toBeLessThan(ledger.budget.bytesMax + NAME_MAX_BYTES);
   });
 
   test("is not exceeded for a key that only another region has asked about", () => {
     const world = new LayeredEngine(8);
     const { engine } = world;
-    expect(engine.hasRoom).toBe(true);
-    for (let i = 0; i < 2; i++) world.accept(longest(i));
-    expect([engine.table.hasRoom, engine.hasRoom]).toEqual([true, false]);
+    const rooms = () => [world.key("short"), world.key(longest(1))].map((key) => engine.hasRoomFor(key));
+    expect(rooms()).toEqual([true, true]);
+    // One long name takes more than its share and the 640 bytes of the excess.
+    world.accept(longest(0));
+    expect([engine.table.hasRoom, ...rooms()]).toEqual([true, true, false]);
   });
 });
 
 describe("a batch", () => {
   test("is refused as a whole if names lack room, and evicts nobody then", () => {
-    const { engine, ledger, decideMany, item, slot } = gatedEngine({ cellsMax: 100, whenFull: "deny" });
-    // 32,000 bytes: 15 such names. The first ten are pinned.
+    const { engine, ledger, decideMany, item, slot } = gatedEngine({ cellsMax: 350, whenFull: "deny" });
+    // 28,000 bytes of excess: 15 such names. The first ten are pinned.
     decideMany(Array.from({ length: 10 }, (_, i) => item(longest(i))));
     decideMany(Array.from({ length: 5 }, (_, i) => item(longest(10 + i))));
     for (let i = 10; i < 15; i++) ledger.markReplayed(slot(longest(i)));
@@ -131,6 +175,8 @@ describe("a batch", () => {
             expect(ledger.budget.bytes).toBeLessThan(ledger.budget.bytesMax + NAME_MAX_BYTES);
             const names = [...Array(engine.table.highWater).keys()].map((at) => ledger.name(at as never)?.bytes ?? 0);
             expect(ledger.budget.bytes).toBe(names.reduce((sum, bytes) => sum + bytes, 0));
+            expect(ledger.budget.excess).toBeLessThan(ledger.budget.excessMax + NAME_MAX_BYTES);
+            expect(ledger.budget.excess).toBe(names.reduce((sum, bytes) => sum + excessOf(bytes), 0));
             for (const at of [...ledger.unreplayed]) if (at % 4 !== pinned) ledger.markReplayed(at);
           }
         },

@@ -222,7 +222,7 @@ export function slotFor(engine: Engine, key: Key, sequence: Sequence): Slot {
   let slot = engine.slotOf(key);
   if (slot === NONE) {
     // Nothing is evicted for a key that nobody has asked about here.
-    if (!engine.hasRoom) return NONE;
+    if (!engine.hasRoomFor(key)) return NONE;
     slot = engine.claimFor(key, current, nowMs);
   } else {
     // Stryker disable next-line EqualityOperator: <= turns a slot to its own window, where it stays as it is; >= was killed

@@ -193,7 +193,8 @@ describe("limiter", () => {
       false,
       true,
     ]);
-    expect(limiter.stats().cells).toEqual({ live: 2, max: 2, expired: 0, evicted: 1, nameBytes: 0, nameBytesMax: 0 });
+    const names = { nameBytes: 0, nameBytesMax: 0, nameExcessBytes: 0, nameExcessBytesMax: 0 };
+    expect(limiter.stats().cells).toEqual({ live: 2, max: 2, expired: 0, evicted: 1, ...names });
   });
 
   test("inspect explains a key and counts nothing", () => {

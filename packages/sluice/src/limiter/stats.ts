@@ -38,6 +38,9 @@ export interface Stats {
      */
     readonly nameBytes: number;
     readonly nameBytesMax: number;
+    /** What names of more than 320 bytes take beyond those, and the most that they may: 80 bytes for each of `max`. */
+    readonly nameExcessBytes: number;
+    readonly nameExcessBytesMax: number;
   };
   readonly clock: {
     /** Backward jumps of up to 5 s: after each, time ran at half speed until the wall clock had caught up. */
@@ -178,6 +181,8 @@ export function readStats({ engine, regional, global, ledger }: Stack): Stats {
       evicted: tally.read("evicted"),
       nameBytes: ledger?.budget.bytes ?? 0,
       nameBytesMax: ledger?.budget.bytesMax ?? 0,
+      nameExcessBytes: ledger?.budget.excess ?? 0,
+      nameExcessBytesMax: ledger?.budget.excessMax ?? 0,
     },
     clock: { held: clock.held, followed: clock.followed },
     origin:
