@@ -45,4 +45,4 @@ export type {
   Raise,
   Read,
 } from "./origin/origin.ts";
-export type { MessageChannel, OriginHost } from "./origin/shared-origin.ts";
+export type { MessageChannel, OriginHost, OriginHostStats } from "./origin/shared-origin.ts";

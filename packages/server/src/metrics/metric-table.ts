@@ -4,7 +4,7 @@
  * A metric takes its samples from one process's reading; those of several processes are added up, or the largest stands, as its
  * `fold` says. No label is an identifier, and namespaces have a cap: fewer than 2,000 series, whatever callers do.
  */
-import type { DenialStats, GlobalStats, OriginStats } from "sluice";
+import type { DenialStats, GlobalStats, OriginHostStats, OriginStats } from "sluice";
 import type { Labels, Sample } from "./exposition.ts";
 import type { Reading } from "./reading.ts";
 import { BUCKETS_S } from "./tally.ts";
@@ -39,6 +39,10 @@ const origin =
   (read: (stats: OriginStats) => number): Read =>
   ({ stats }) =>
     stats.origin === null ? undefined : read(stats.origin);
+const parentStore =
+  (read: (stats: OriginHostStats) => number): Read =>
+  ({ parentStore: stats }) =>
+    stats === null ? undefined : read(stats);
 const global =
   (read: (stats: GlobalStats) => number): Read =>
   ({ stats }) =>
@@ -178,6 +182,16 @@ export const METRICS: readonly Metric[] = [
     "Bytes that the names of keys may take at most: 320 for each of sluice_cells_max. 0 without an origin and a global layer.",
     ({ stats }) => stats.cells.nameBytesMax,
   ),
+  gauge(
+    "sluice_name_excess_bytes",
+    "Bytes that names of more than 320 bytes take beyond those.",
+    ({ stats }) => stats.cells.nameExcessBytes,
+  ),
+  gauge(
+    "sluice_name_excess_bytes_max",
+    "Maximum of sluice_name_excess_bytes: 80 for each of sluice_cells_max. Beyond it, keys with long names are evicted.",
+    ({ stats }) => stats.cells.nameExcessBytesMax,
+  ),
   counter(
     "sluice_cells_expired_total",
     "Keys forgotten because their windows were over.",
@@ -269,6 +283,39 @@ export const METRICS: readonly Metric[] = [
     "Cells that had a published count of this region although its origin was empty when this process started.",
     global(({ cellsBehind }) => cellsBehind),
     "max",
+  ),
+
+  gauge(
+    "sluice_parent_cells",
+    "Cells that the parent of workers holds for them, two per key.",
+    parentStore(({ cells }) => cells),
+  ),
+  gauge(
+    "sluice_parent_cells_max",
+    "Cells that the parent can hold at most.",
+    parentStore(({ cellsMax }) => cellsMax),
+  ),
+  gauge(
+    "sluice_parent_bytes",
+    "Bytes that these cells and their names take.",
+    parentStore(({ bytes }) => bytes),
+  ),
+  gauge(
+    "sluice_parent_bytes_max",
+    "Bytes that they may take at most.",
+    parentStore(({ bytesMax }) => bytesMax),
+  ),
+  counter(
+    "sluice_parent_cells_evicted_total",
+    "Cells that the parent forgot because it was full. The worker that counted one raises it again when it next needs it.",
+    parentStore(({ evicted }) => evicted),
+  ),
+  labelled(
+    "counter",
+    "sluice_parent_operations_total",
+    "Cells that workers read from the parent or raised there.",
+    "operation",
+    ({ parentStore: stats }): Readonly<Record<string, number>> => (stats === null ? {} : stats.asked),
   ),
 
   gauge(

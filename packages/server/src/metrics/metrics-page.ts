@@ -6,7 +6,8 @@ const HEAD = `# Metrics
 The listener for operators (\`--ops-port\`, loopback by default) answers \`GET /metrics\` in the text format of Prometheus. With several workers
 their numbers are added up; where that makes no sense (an age, a quantile) the largest stands. Every series has the label \`region\`. No
 label is ever an identifier. A hundred namespaces of a server have names, shared among workspaces; the others are counted together, with empty names: there are fewer than
-2,000 series, whatever callers do.
+2,000 series, whatever callers do. Each worker shares its own hundred, and of all of them the first hundred keep their names: with several workers, a
+workspace that only some of them serve may get fewer names than its share.
 
 \`sluice_build_info\` is 1, with the labels \`version\`, \`node\` and \`region\`.
 
@@ -15,8 +16,9 @@ This page is made from the table in packages/server/src/metrics/metric-table.ts;
 
 const SECTIONS: readonly (readonly [string, RegExp])[] = [
   ["Decisions and requests", /^sluice_(decisions|namespace|http|spans)/],
-  ["Cells and the clock", /^sluice_(cells|clock|name_bytes)/],
+  ["Cells and the clock", /^sluice_(cells|clock|name)/],
   ["The region: the origin", /^sluice_origin/],
+  ["The parent of workers, without Redis", /^sluice_parent/],
   ["The world: global counters", /^sluice_(global|denials|over_admission)/],
   ["The process", /^(sluice_(admin|event_loop|processes)|process|nodejs)/],
 ];
@@ -47,7 +49,7 @@ In the library the breakers are \`stats().origin.breaker\` and \`stats().global.
 - **Is it deciding with less than it should?** \`rate(sluice_decisions_degraded_total[5m])\` is 0 while Redis answers and the first import is done.
 - **How far over a limit did we go?** \`sluice_over_admission_excess_total / sluice_over_admission_limits_total\`: the measured error of
   windows that are over, beside the bound of [guarantees.md](guarantees.md).
-- **Is there room?** \`sluice_cells / sluice_cells_max\`, \`sluice_name_bytes / sluice_name_bytes_max\`, and \`rate(sluice_cells_evicted_total[5m])\`.
+- **Is there room?** \`sluice_cells / sluice_cells_max\`, \`sluice_name_bytes / sluice_name_bytes_max\`, \`sluice_name_excess_bytes / sluice_name_excess_bytes_max\`, and \`rate(sluice_cells_evicted_total[5m])\`.
 `;
 
 const COLUMNS = ["metric", "type", "labels", "what it says"];

@@ -68,7 +68,16 @@ describe("metrics", () => {
     } as const;
     tally.decided(namespace(1), { ...decision, reason: "allowed", source: "local" }, false);
     tally.answered("ratelimit.limit", 200, 0.3);
-    const text = metricsText([await reading(tally)], { version: "1.2.3", region: "eu" });
+    const parentStore = {
+      cells: 3,
+      cellsMax: 8,
+      bytes: 700,
+      bytesMax: 2_560,
+      evicted: 1,
+      asked: { read: 4, raise: 5 },
+    };
+    const text = metricsText([{ ...(await reading(tally)), parentStore }], { version: "1.2.3", region: "eu" });
+    expect(text).toContain('sluice_parent_operations_total{operation="raise",region="eu"} 5');
     const told = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
     // Drivers and windows that are over: a memory store has none. Nothing was denied, so nothing was written.
     const absent = /commands|statements|quarantined|over_admission|denials_write_age/;

@@ -1,12 +1,14 @@
 /** Everything that one process has to tell at one moment, as a message can carry it. */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
-import type { Limiter, Stats } from "sluice";
+import type { Limiter, OriginHostStats, Stats } from "sluice";
 import type { Directory } from "../admin/directory.ts";
 import type { Tally, TallyReading } from "./tally.ts";
 
 export interface Reading {
   readonly region: string;
   readonly stats: Stats;
+  /** The counts that a parent holds for its workers, in the reading of one of them; null in all others, and with Redis. */
+  readonly parentStore: OriginHostStats | null;
   readonly api: TallyReading;
   readonly connections: number;
   /** Since the store of keys and namespaces last answered. */
@@ -53,6 +55,7 @@ export class Gauge {
     return {
       region,
       stats: limiter.stats(),
+      parentStore: null,
       api: tally.read(),
       connections: await connections(),
       adminAgeMs: directory.ageMs,

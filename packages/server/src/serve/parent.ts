@@ -80,7 +80,9 @@ class ParentProcess implements Service {
 
   async readings(): Promise<readonly Reading[]> {
     const answers = await Promise.all([...this.#workers.values()].map((worker) => worker.reading()));
-    return answers.filter((answer) => answer !== null);
+    const [first, ...others] = answers.filter((answer) => answer !== null);
+    if (first === undefined || this.#settings.redisUrl !== null) return first === undefined ? [] : [first, ...others];
+    return [{ ...first, parentStore: this.#host.stats() }, ...others];
   }
 
   stop(): Promise<StopReport> {

@@ -36,6 +36,10 @@ export interface MemoryOriginOptions extends MemoryStoreOptions {
  * ```
  */
 export function memoryOrigin(options: MemoryOriginOptions = {}): Origin {
+  return originInMemory(options);
+}
+
+function originInMemory(options: MemoryOriginOptions): MemoryOrigin {
   const clock = clockOf(options, ["clock", "cellsMax"]);
   const { cellsMax = CELLS_MAX_DEFAULT } = options;
   checkCellsMax(cellsMax);
@@ -70,7 +74,7 @@ export function memoryCounters(options: MemoryStoreOptions = {}): Counters {
  * ```
  */
 export function originHost(options: MemoryOriginOptions = {}): OriginHost {
-  return new OriginHost(memoryOrigin(options));
+  return new OriginHost(originInMemory(options));
 }
 
 /**

@@ -14,6 +14,16 @@ const SWEEP_PER_CALL = 16;
 /** A key has the cell of its current window, and that of the one before. */
 const CELLS_PER_KEY = 2;
 
+/** What an origin in memory holds. */
+export interface HeldCells {
+  readonly cells: number;
+  readonly cellsMax: number;
+  readonly bytes: number;
+  readonly bytesMax: number;
+  /** Cells that were forgotten because it was full, since its start. */
+  readonly evicted: number;
+}
+
 export class MemoryOrigin implements Origin {
   readonly isVolatile = true;
   readonly #cells: MemoryCells;
@@ -27,6 +37,11 @@ export class MemoryOrigin implements Origin {
 
   get size(): number {
     return this.#cells.size;
+  }
+
+  get held(): HeldCells {
+    const { size, cellsMax, bytes, bytesMax, evicted } = this.#cells;
+    return { cells: size, cellsMax, bytes, bytesMax, evicted };
   }
 
   async raise(raises: readonly Raise[]): Promise<readonly OriginCount[]> {

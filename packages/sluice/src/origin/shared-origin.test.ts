@@ -81,12 +81,32 @@ describe("shared origin", () => {
     expect(await origin.raise([raise])).toEqual([{ sum: 5, component: 5 }]);
   });
 
+  test("the parent reports what it holds, what it forgot, and how many cells its workers asked for", async () => {
+    const { worker, parent } = channel();
+    const host = new OriginHost(new MemoryOrigin(new ManualTime().clock, 1));
+    host.serve(parent);
+    const origin = new SharedOrigin(worker);
+    expect(host.stats()).toEqual({
+      cells: 0,
+      cellsMax: 2,
+      bytes: 0,
+      bytesMax: 640,
+      evicted: 0,
+      asked: { read: 0, raise: 0 },
+    });
+    for (let i = 0; i < 3; i++) await origin.raise([{ ...raise, key: `${i}` }]);
+    await origin.read([read, read]);
+    expect(host.stats()).toMatchObject({ cells: 2, evicted: 1, asked: { read: 2, raise: 3 } });
+    expect(host.stats().bytes).toBeGreaterThan(2 * 216);
+  });
+
   test("an origin that fails behind the parent fails for the worker", async () => {
     const { worker, parent } = channel();
     const fails = async () => {
       throw new Error("away");
     };
-    new OriginHost({ raise: fails, read: fails, close: async () => {} }).serve(parent);
+    const { held } = new MemoryOrigin(new ManualTime().clock);
+    new OriginHost({ raise: fails, read: fails, close: async () => {}, held }).serve(parent);
     await expect(new SharedOrigin(worker).read([read])).rejects.toThrow("does not answer");
   });
 

@@ -5,6 +5,7 @@
  * `send` and tells of messages. Other messages on the same channel are left alone.
  */
 import { SluiceError } from "../core/errors.ts";
+import type { HeldCells } from "./memory-origin.ts";
 import type { Origin, OriginCount, Raise, Read } from "./origin.ts";
 
 /** What `process` is in a worker, and a `Worker` or `ChildProcess` in the parent. */
@@ -39,12 +40,23 @@ interface Answer {
   readonly counts: readonly OriginCount[] | null;
 }
 
+export interface OriginHostStats extends HeldCells {
+  /** Cells that the workers read and raised, since the start. */
+  readonly asked: { readonly read: number; readonly raise: number };
+}
+
 /** The parent's side: answers the workers it is told to serve, from an origin of its own. */
 export class OriginHost {
-  readonly #origin: Origin;
+  readonly #origin: Origin & { readonly held: HeldCells };
+  /** Cells that workers asked for, since the start. */
+  readonly #asked = { read: 0, raise: 0 };
 
-  constructor(origin: Origin) {
+  constructor(origin: Origin & { readonly held: HeldCells }) {
     this.#origin = origin;
+  }
+
+  stats(): OriginHostStats {
+    return { ...this.#origin.held, asked: { ...this.#asked } };
   }
 
   /**
@@ -59,6 +71,7 @@ export class OriginHost {
       const { id, ask, cells } = message;
       // A worker that is gone needs no answer, and one that asks nonsense gets none.
       const answer = (counts: Answer["counts"]) => send(worker, { mark: MARK, id, counts }, () => {});
+      this.#asked[ask] += cells.length;
       this.#origin[ask](cells).then(answer, () => answer(null));
     });
   }
