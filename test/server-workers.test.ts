@@ -81,18 +81,6 @@ describe("sluice serve --workers 2", () => {
     expect(body).toMatchObject({ ready: true, layers: { region: { status: "ok" } } });
   });
 
-  test("reports the counts that the parent holds for its workers, once", async () => {
-    await ask({ identifier: "held by the parent" });
-    const read = async (name: string, labels = {}) => (await server.metrics()).sum(name, labels) ?? Number.NaN;
-    await poll(
-      "the parent has it",
-      async () => (await read("sluice_parent_operations_total", { operation: "raise" })) > 0,
-    );
-    expect(await read("sluice_parent_cells")).toBeGreaterThan(0);
-    expect(await read("sluice_parent_cells_max")).toBe(2 * 1_048_576);
-    expect(await read("sluice_parent_bytes")).toBeLessThan(await read("sluice_parent_bytes_max"));
-  });
-
   test("requests one after the other, each on its own connection: exactly the limit is allowed", async () => {
     for (const limit of [1, 5, 10]) {
       const answers = await undegraded(async (run) => {
@@ -130,6 +118,18 @@ describe("sluice serve --workers 2", () => {
     const first = await Promise.any(both).finally(() => thaw(pid));
     expect(first).toMatchObject({ complete: false });
     await Promise.all(both);
+  });
+
+  test("reports the counts that the parent holds for its workers, once", async () => {
+    await ask({ identifier: "held by the parent" });
+    const read = async (name: string, labels = {}) => (await server.metrics()).sum(name, labels) ?? Number.NaN;
+    await poll(
+      "the parent has it",
+      async () => (await read("sluice_parent_operations_total", { operation: "raise" })) > 0,
+    );
+    expect(await read("sluice_parent_cells")).toBeGreaterThan(0);
+    expect(await read("sluice_parent_cells_max")).toBe(2 * 1_048_576);
+    expect(await read("sluice_parent_bytes")).toBeLessThan(await read("sluice_parent_bytes_max"));
   });
 
   test("is not ready while one of them does not answer", async () => {

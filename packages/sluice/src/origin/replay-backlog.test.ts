@@ -62,7 +62,7 @@ describe("a large backlog", () => {
   });
 
   test("a flush carries 16 MiB of names at most; the others go with the next, and cost may be waiting until then", async () => {
-    const { world, time, replay, origin } = replaying(100_000, 60_000);
+    const { world, time, replay, origin } = replaying(100_000, 200_000);
     const longest = (i: number) => "\u{1F600}".repeat(506) + String(i).padStart(6, "0");
     for (let i = 0; i < 8_000; i++) world.accept(longest(i));
     const { bytes } = world.ledger.name(world.slot(longest(0)))!;
