@@ -4,7 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AdminSchemaError, adminTables, migrateAdmin } from "../packages/server/src/admin/admin-schema.ts";
 import { AdminStoreAway } from "../packages/server/src/admin/admin-store.ts";
 import { adminStoreConformance, type StoreSetUp } from "../packages/server/src/admin/admin-store-conformance.ts";
-import { type AdminPlace, openAdminLink, openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
+import {
+  type AdminPlace,
+  openAdminLink,
+  openAdminStore,
+  sqlitePath,
+} from "../packages/server/src/admin/open-admin-store.ts";
+import { auditSpanSql } from "../packages/server/src/admin/sql-audit.ts";
+import type { RunSql, SqlValue } from "../packages/server/src/admin/sql-link.ts";
+import { loadDriver } from "../packages/server/src/admin/sqlite-admin.ts";
 import { SYSTEM } from "../packages/server/src/system/system.ts";
 import { ManualTime } from "./manual-time.ts";
 import { oddIdentifiers } from "./odd-identifiers.ts";
@@ -35,12 +43,12 @@ afterAll(async () => {
 
 const open =
   (sqlUrl: () => string): StoreSetUp["open"] =>
-  (name, options) =>
-    openAdminStore({ sqlUrl: sqlUrl(), dataDir: folder }, SYSTEM, { ...options, tablePrefix: `${name}_` });
+  (name, options, environment) =>
+    openAdminStore({ sqlUrl: sqlUrl(), dataDir: folder }, environment, { ...options, tablePrefix: `${name}_` });
 
 adminStoreConformance("SQLite", {
-  open: (name, options) =>
-    openAdminStore({ sqlUrl: `sqlite:${join(folder, `${name}.db`)}`, dataDir: folder }, SYSTEM, options),
+  open: (name, options, environment) =>
+    openAdminStore({ sqlUrl: `sqlite:${join(folder, `${name}.db`)}`, dataDir: folder }, environment, options),
   oddIdentifiers: identifiers,
 });
 adminStoreConformance("MariaDB", { open: open(() => mariadb.url()), oddIdentifiers: identifiers });
@@ -86,7 +94,7 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
     const store = await openAdminStore(placeOf(), SYSTEM, { tablePrefix: newPrefix() });
     const made = await store.createNamespace("default", "api", "cli:tester");
     await dropConnections(name);
-    expect((await store.changesSince(0))?.namespaces).toEqual([made]);
+    expect((await store.changesSince(0))?.namespaces).toMatchObject([made]);
     await dropConnections(name);
     expect(await store.createNamespace("default", "api", "cli:tester", "traffic")).toEqual(made);
     await store.close();
@@ -108,7 +116,7 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
       await server().process.thaw();
     }
     const back = await poll("the store is back", async () => (await store.changesSince(0))?.namespaces);
-    expect(back).toEqual([made]);
+    expect(back).toMatchObject([made]);
     await store.close();
   });
 
@@ -145,8 +153,8 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
   test("a user who may not create tables works on a migrated schema, and is told clearly on another", async () => {
     const [ready, missing] = [newPrefix(), newPrefix()];
     const link = await openAdminLink(placeOf(), SYSTEM);
-    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 0, to: 1 });
-    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 1, to: 1 });
+    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 0, to: 2 });
+    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 2, to: 2 });
     await link.close();
     const { user, where, whom } = grants;
     await server().ask(user);
@@ -155,12 +163,114 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
     const place = placeOf({ sqlUrl: server().url(undefined, "modest") });
     const store = await openAdminStore(place, SYSTEM, { tablePrefix: ready });
     const made = await store.createNamespace("default", "api", "cli:tester");
-    expect((await store.changesSince(0))?.namespaces).toEqual([made]);
+    expect((await store.changesSince(0))?.namespaces).toMatchObject([made]);
     await store.close();
     const poor = await openAdminStore(place, SYSTEM, { tablePrefix: missing });
     await expect(poor.changesSince(0)).rejects.toThrow(AdminSchemaError);
     await expect(poor.changesSince(0)).rejects.toThrow(/may not make them .* run sluice migrate as one who may/);
     await poor.close();
+  });
+});
+
+const MIB = 1024 * 1024;
+const PLACES = [
+  { name: "SQLite", place: () => ({ sqlUrl: `sqlite:${join(folder, `${newPrefix()}.db`)}`, dataDir: folder }) },
+  { name: "MariaDB", place: () => ({ sqlUrl: mariadb.url(), dataDir: folder }) },
+  { name: "PostgreSQL", place: () => ({ sqlUrl: postgres.url(), dataDir: folder }) },
+];
+
+describe.each(PLACES)("audit trail on $name", ({ name, place: placeOf }) => {
+  /** How the database finds the rows of a question, in its own words. */
+  async function planOf(place: AdminPlace, run: RunSql, sql: string, values: readonly SqlValue[]): Promise<string> {
+    if (name !== "SQLite") return JSON.stringify(await run(`EXPLAIN ${sql}`, ...values));
+    const Database = await loadDriver();
+    const database = new Database(sqlitePath(place.sqlUrl!));
+    const plan = JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values));
+    database.close();
+    return plan;
+  }
+
+  test("a part of it by time is found by an index, however long the trail is", async () => {
+    const place = placeOf();
+    const tables = adminTables(newPrefix());
+    const link = await openAdminLink(place, SYSTEM);
+    await migrateAdmin(link, tables, 0);
+    await link.transaction(async (run) => {
+      for (let revision = 1; revision <= 5_000; revision += 100) {
+        const rows = Array.from({ length: 100 }, (_, i) => revision + i);
+        const values = rows.map((one) => `(${one}, '${one % 10 === 0 ? "ws_b" : "default"}', ${one}, ${one}, '{}')`);
+        await run(
+          `INSERT INTO ${tables.audit} (revision, workspace_id, at_ms, total_bytes, entry) VALUES ${values.join()}`,
+        );
+      }
+    });
+    if (name !== "SQLite") await link.ask((run) => run(`ANALYZE ${name === "MariaDB" ? "TABLE " : ""}${tables.audit}`));
+    await link.ask(async (run) => {
+      const index = `${tables.audit}_time`;
+      for (const [since, until] of [
+        [4_900, 5_000],
+        [0, 5_000],
+        [0, 100],
+      ] as const) {
+        const first = await planOf(place, run, auditSpanSql(tables.audit, 11, false), ["default", since, until]);
+        expect(first).toContain(index);
+        const next = [...(["default", since, until] as const), until, until];
+        const second = await planOf(place, run, auditSpanSql(tables.audit, 11, true), next);
+        expect(second).toContain(index);
+        // The rows of a short span may be sorted; those of a long one come in the order of the index.
+        if (until - since < 1_000) continue;
+        for (const plan of [first, second]) expect(plan).not.toMatch(/filesort|Sort|TEMP B-TREE/);
+      }
+    });
+    await link.close();
+  });
+
+  test("its migration keeps what is there, can be repeated after an interruption, and lets an older release write on", async () => {
+    const place = placeOf();
+    const tablePrefix = newPrefix();
+    const tables = adminTables(tablePrefix);
+    const link = await openAdminLink(place, SYSTEM);
+    expect(await migrateAdmin(link, tables, 0)).toEqual({ from: 0, to: 2 });
+    // MySQL commits each change of a table: the process ended before the migration was noted.
+    await link.transaction((run) => run(`DELETE FROM ${tables.schema} WHERE version = ?`, 2));
+    expect(await migrateAdmin(link, tables, 0)).toEqual({ from: 1, to: 2 });
+    const entry = { atMs: 1, workspaceId: "default", actor: "cli:old", action: "old", subject: "x", before: null };
+    const writeAsOlder = () =>
+      link.transaction(async (run) => {
+        const [row] = await run(`SELECT revision FROM ${tables.revision}`);
+        const revision = Number(row!["revision"]) + 1;
+        const insert = `INSERT INTO ${tables.audit} (revision, workspace_id, at_ms, entry) VALUES (?, ?, ?, ?)`;
+        await run(insert, revision, "default", 1, JSON.stringify({ ...entry, after: null }));
+        await run(`UPDATE ${tables.revision} SET revision = ? WHERE id = 1`, revision);
+      });
+    await writeAsOlder();
+    const store = await openAdminStore(place, SYSTEM, { tablePrefix, auditBytesMax: MIB });
+    const write = (limit: number) =>
+      store.setOverride(
+        {
+          workspaceId: "default",
+          namespaceId: "rlns_1",
+          identifier: "🙂".repeat(512),
+          limit,
+          durationMs: 1,
+          isShadow: false,
+        },
+        "cli:new",
+      );
+    const trail = () => store.readAudit("default", { limit: 1_000 });
+    for (let i = 1; i <= 20; i++) await write(i);
+    await writeAsOlder();
+    for (let i = 21; i <= 40; i++) await write(i);
+    expect((await trail()).filter(({ action }) => action === "old")).toHaveLength(2);
+    for (let i = 41; i <= 110; i++) await write(i);
+    await writeAsOlder();
+    for (let i = 111; i <= 120; i++) await write(i);
+    const left = await trail();
+    expect(left.filter(({ action }) => action === "old")).toHaveLength(1);
+    expect(JSON.stringify(left).length).toBeLessThan(MIB);
+    expect(left.length).toBeGreaterThan(60);
+    await store.close();
+    await link.close();
   });
 });
 
@@ -190,14 +300,14 @@ describe("admin store, in trouble", () => {
     const link = await openAdminLink(place, SYSTEM);
     await migrateAdmin(link, adminTables(), 0);
     const insert = "INSERT INTO sluice_admin_schema (version, is_breaking, applied_at) VALUES (?, ?, ?)";
-    await link.transaction((run) => run(insert, 2, 0, 0));
+    await link.transaction((run) => run(insert, 3, 0, 0));
     const store = await openAdminStore(place, SYSTEM);
     expect(await store.changesSince(0)).toMatchObject({ revision: 0 });
     await store.close();
-    await link.transaction((run) => run(insert, 3, 1, 0));
+    await link.transaction((run) => run(insert, 4, 1, 0));
     const older = await openAdminStore(place, SYSTEM);
     await expect(older.changesSince(0)).rejects.toThrow(
-      "sluice_admin_schema is at version 3, which this release does not know (it knows 1): use a newer release",
+      "sluice_admin_schema is at version 4, which this release does not know (it knows 2): use a newer release",
     );
     await expect(older.createNamespace("default", "api", "cli:tester")).rejects.toThrow(AdminSchemaError);
     await expect(migrateAdmin(link, adminTables(), 0)).rejects.toThrow(AdminSchemaError);
@@ -207,7 +317,7 @@ describe("admin store, in trouble", () => {
 
   test("a store that may not migrate says what to do", async () => {
     const store = await openAdminStore(placeOf(newFile()), SYSTEM, { mayMigrate: false });
-    await expect(store.changesSince(0)).rejects.toThrow(/at version 0, and 1 is needed: run sluice migrate first/);
+    await expect(store.changesSince(0)).rejects.toThrow(/at version 0, and 2 is needed: run sluice migrate first/);
     await store.close();
   });
 

@@ -73,10 +73,17 @@ describe("corrupt records in the admin store", () => {
 });
 
 describe("a disk that is full", () => {
-  test("is named in the log and for /ready when a change fails, until one succeeds", async () => {
+  test("is named in the log and for /ready when a change fails, until a change or a trial write succeeds", async () => {
     const lines: string[] = [];
+    let nowMs = 0;
     const hear = (event: string, fields: object = {}) => lines.push(`${event} ${JSON.stringify(fields)}`);
-    const watch = new WriteWatch({ debug: hear, info: hear, warn: hear, error: hear });
+    const watch = new WriteWatch(
+      { debug: hear, info: hear, warn: hear, error: hear },
+      {
+        wallMs: () => 0,
+        monoMs: () => nowMs,
+      },
+    );
     const plain = sqliteAdmin(join(folder, "full.db"));
     let pages = 1_000_000;
     // SQLite's own limit on the size of a file fails as a full disk does.
@@ -110,6 +117,18 @@ describe("a disk that is full", () => {
     expect((await store.changesSince(0))?.namespaces.length).toBeGreaterThan(0);
     pages = 1_000_000;
     await store.createNamespace("default", "after", "test");
+    expect([watch.failure, lines.at(-1)]).toEqual([null, "admin-store.writable {}"]);
+    expect(watch.isTrialDue).toBe(false);
+    pages = 1;
+    await expect(fill()).rejects.toThrow("database or disk is full");
+    nowMs += 4_999;
+    expect(watch.isTrialDue).toBe(false);
+    nowMs += 1;
+    expect(watch.isTrialDue).toBe(true);
+    await store.tryWrite();
+    expect([watch.failure, watch.isTrialDue]).toEqual(["the disk of the store is full: nothing can be changed", false]);
+    pages = 1_000_000;
+    await store.tryWrite();
     expect([watch.failure, lines.at(-1)]).toEqual([null, "admin-store.writable {}"]);
     await store.close();
   });

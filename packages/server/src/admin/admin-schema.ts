@@ -44,7 +44,10 @@ interface Migration {
 }
 
 /** The first has version 1. */
-const MIGRATIONS: readonly Migration[] = [{ isBreaking: true, apply: makeTables }];
+const MIGRATIONS: readonly Migration[] = [
+  { isBreaking: true, apply: makeTables },
+  { isBreaking: false, apply: boundAudit },
+];
 
 /**
  * A revision belongs to one change of one record, so it is unique in both tables; an index that says so needs no syntax of its own. So is
@@ -60,6 +63,19 @@ async function makeTables(run: RunSql, { word, text, tableEnd }: AdminDialect, t
     purged BIGINT NOT NULL, PRIMARY KEY (id)) ${tableEnd}`);
   const rows = await run(`SELECT id FROM ${tables.revision}`);
   if (rows.length === 0) await run(`INSERT INTO ${tables.revision} (id, revision, purged) VALUES (1, 0, 0)`);
+}
+
+/** The audit trail in bytes and by time. A release that does not know the new column leaves it at 0: see sql-audit.ts. */
+async function boundAudit(run: RunSql, { hasColumn, hasIndex }: AdminDialect, { audit }: AdminTables): Promise<void> {
+  if ((await run(hasColumn, audit, "total_bytes")).length === 0) {
+    await run(`ALTER TABLE ${audit} ADD COLUMN total_bytes BIGINT NOT NULL DEFAULT 0`);
+  }
+  for (const [name, columns] of [
+    [`${audit}_time`, "workspace_id, at_ms, revision"],
+    [`${audit}_total`, "workspace_id, total_bytes"],
+  ] as const) {
+    if ((await run(hasIndex, audit, name)).length === 0) await run(`CREATE INDEX ${name} ON ${audit} (${columns})`);
+  }
 }
 
 /** Applies what is missing. One that was interrupted is done again: it makes what is not there yet. */

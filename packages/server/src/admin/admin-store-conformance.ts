@@ -1,23 +1,34 @@
 /** What every admin store does, whatever database it is on. */
 import { afterEach, describe, expect, test } from "vitest";
-import { SYSTEM } from "../system/system.ts";
-import { type AdminStore, type KeyActor, KeyNotRoot, NameTaken } from "./admin-store.ts";
+import { type Environment, SYSTEM } from "../system/system.ts";
+import { type AdminStore, type AuditQuestion, type KeyActor, KeyNotRoot, NameTaken } from "./admin-store.ts";
+import { asciiJson } from "./ascii-json.ts";
 import { bootstrap, DEFAULT_WORKSPACE } from "./bootstrap.ts";
 import type { KeyRecord, OverrideRecord } from "./records.ts";
 import type { SqlAdminOptions } from "./sql-admin-store.ts";
 import { hashOf } from "./token.ts";
 
-type StoreOptions = Pick<SqlAdminOptions, "namespacesMax" | "auditKeepMs">;
+type StoreOptions = Omit<SqlAdminOptions, "tablePrefix">;
 
 export interface StoreSetUp {
   /** A store on tables that nobody else uses; called again with the same name, another connection to the same ones. */
-  open(name: string, options?: StoreOptions): Promise<AdminStore>;
+  open(name: string, options: StoreOptions, environment: Environment): Promise<AdminStore>;
   /** Identifiers that a database could take for one another. */
   readonly oddIdentifiers: readonly string[];
 }
 
 const ACTOR = "cli:tester";
 const WS = DEFAULT_WORKSPACE.id;
+const DAY_MS = 86_400_000;
+const MIB = 1024 * 1024;
+/** What a row of the audit trail counts beside its text. */
+const ROW_BYTES = 256;
+
+/** A wall clock that a test sets. */
+class SetClock {
+  nowMs = 100 * DAY_MS;
+  readonly environment: Environment = { ...SYSTEM, clock: { ...SYSTEM.clock, wallMs: () => this.nowMs } };
+}
 
 export function adminStoreConformance(database: string, { open, oddIdentifiers }: StoreSetUp): void {
   describe(`admin store on ${database}`, () => {
@@ -25,10 +36,14 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
     const opened: AdminStore[] = [];
 
     /** Several stores on the same tables. */
-    async function stores(count: number, options: StoreOptions = {}): Promise<AdminStore[]> {
+    async function stores(
+      count: number,
+      options: StoreOptions = {},
+      environment: Environment = SYSTEM,
+    ): Promise<AdminStore[]> {
       const name = `t${process.pid}_${names++}`;
       const made: AdminStore[] = [];
-      for (let i = 0; i < count; i++) made.push(await open(name, options));
+      for (let i = 0; i < count; i++) made.push(await open(name, options, environment));
       opened.push(...made);
       return made;
     }
@@ -141,7 +156,7 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       const made = await Promise.all(several.map((store) => store.createNamespace(WS, "api", ACTOR, "traffic")));
       expect(new Set(made.map(({ id }) => id)).size).toBe(1);
       const changes = await several[0]!.changesSince(0);
-      expect(changes?.namespaces).toEqual([made[0]]);
+      expect(changes?.namespaces).toEqual([{ ...made[0], isDeleted: false }]);
       const elsewhere = await several[0]!.createNamespace("ws_other", "api", ACTOR);
       expect(elsewhere.id).not.toBe(made[0]!.id);
     });
@@ -171,16 +186,67 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       const [here, there] = await stores(2, { namespacesMax: 3 });
       const full = { name: "NamespaceLimitReached" };
       const first = await here!.createNamespace(WS, "a", ACTOR);
-      await there!.createNamespace(WS, "b", ACTOR);
+      const second = await there!.createNamespace(WS, "b", ACTOR);
       await here!.createNamespace(WS, "c", ACTOR);
       await expect(there!.createNamespace(WS, "d", ACTOR)).rejects.toMatchObject(full);
       await expect(here!.createNamespace(WS, "d", ACTOR)).rejects.toMatchObject(full);
       await there!.saveNamespace({ id: first.id, deletedAtMs: 1_000 }, "namespace.delete", ACTOR);
       expect((await here!.createNamespace(WS, "d", ACTOR)).name).toBe("d");
-      await expect(
-        there!.saveNamespace({ id: first.id, deletedAtMs: null }, "namespace.restore", ACTOR),
-      ).resolves.not.toBeNull();
+      const restore = () => there!.saveNamespace({ id: first.id, deletedAtMs: null }, "namespace.restore", ACTOR);
+      await expect(restore()).rejects.toMatchObject(full);
+      await here!.saveNamespace({ id: second.id, deletedAtMs: 2_000 }, "namespace.delete", ACTOR);
+      expect(await restore()).toMatchObject({ id: first.id, deletedAtMs: null });
       await expect(here!.createNamespace(WS, "e", ACTOR)).rejects.toMatchObject(full);
+    });
+
+    test("a deleted namespace is purged with its overrides when it can no longer be restored, and its name is new again", async () => {
+      const clock = new SetClock();
+      const [store, other] = await stores(2, { namespacesKeepMs: 90 * DAY_MS }, clock.environment);
+      const made = async (name: string) => (await store!.createNamespace(WS, name, ACTOR)).id;
+      const [gone, kept] = [await made("gone"), await made("kept")];
+      for (const namespaceId of [gone, kept])
+        for (let i = 0; i < 30; i++) await store!.setOverride({ ...override(`user_${i}`), namespaceId }, ACTOR);
+      await store!.saveNamespace({ id: gone, deletedAtMs: clock.nowMs }, "namespace.delete", ACTOR);
+      const { revision } = (await store!.changesSince(0))!;
+      /** Changes are what purges: each of these is one. */
+      let changes = 0;
+      const change = () => other!.setOverride({ ...override("busy", ++changes), namespaceId: kept }, ACTOR);
+      const restored = () => store!.saveNamespace({ id: gone, isShadow: true }, "namespace.update", ACTOR);
+      clock.nowMs += 90 * DAY_MS;
+      for (let i = 0; i < 12; i++) await change();
+      expect(await restored()).toMatchObject({ id: gone });
+      clock.nowMs += 1;
+      for (let i = 0; i < 40; i++) await change();
+      expect(await restored()).toBeNull();
+      const all = (await store!.changesSince(0))!;
+      expect(all.namespaces.map(({ id }) => id)).toEqual([kept]);
+      expect(new Set(all.overrides.map(({ namespaceId }) => namespaceId))).toEqual(new Set([kept]));
+      expect(all.overrides).toHaveLength(31);
+      // A server that knew them learns that they are gone.
+      const since = (await store!.changesSince(revision))!;
+      expect(since.namespaces).toMatchObject([{ id: gone, isDeleted: true }]);
+      expect(since.overrides.filter(({ isDeleted }) => isDeleted)).toHaveLength(30);
+      const trail = await store!.readAudit(WS, { limit: 1_000 });
+      const purges = trail.filter(({ action }) => action === "namespace.purge");
+      expect(purges).toMatchObject([{ actor: "server", subject: gone, before: { name: "gone" }, after: null }]);
+      expect(trail.filter(({ action }) => action === "override.delete")).toEqual([]);
+      const anew = await store!.createNamespace(WS, "gone", ACTOR, "traffic");
+      expect([anew.deletedAtMs, anew.id === gone]).toEqual([null, false]);
+    });
+
+    test("a workspace has at most as many deleted namespaces as living ones: the first that was deleted is purged", async () => {
+      const clock = new SetClock();
+      const [store] = await stores(1, { namespacesMax: 3, namespacesKeepMs: 90 * DAY_MS }, clock.environment);
+      const other = await store!.createNamespace("ws_other", "n", ACTOR);
+      await store!.saveNamespace({ id: other.id, deletedAtMs: clock.nowMs }, "namespace.delete", ACTOR);
+      const ids: string[] = [];
+      for (let i = 0; i < 8; i++) {
+        clock.nowMs++;
+        ids.push((await store!.createNamespace(WS, `n${i}`, ACTOR)).id);
+        await store!.saveNamespace({ id: ids[i]!, deletedAtMs: clock.nowMs }, "namespace.delete", ACTOR);
+      }
+      const { namespaces } = (await store!.changesSince(0))!;
+      expect(namespaces.map(({ id }) => id)).toEqual([other.id, ...ids.slice(5)]);
     });
 
     test("a deleted namespace frees its name, and comes back only while nobody else has it", async () => {
@@ -330,6 +396,96 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       await save(11);
       expect(await trail()).toHaveLength(2);
       expect((await store!.changesSince(0))!.keys).toHaveLength(11);
+    });
+
+    test("a part of the trail by time is in the order of time, whatever order the changes were made in, page by page", async () => {
+      const clock = new SetClock();
+      const [store] = await stores(1, {}, clock.environment);
+      const begin = clock.nowMs;
+      // The clocks of two servers differ.
+      for (const [i, ms] of [1, 5, 2, 4, 4, 3, 9].entries()) {
+        clock.nowMs = begin + ms;
+        await store!.saveKey(key(`key_${ms}${i}`, { hash: hashOf(`${i}`) }), "key.create", ACTOR);
+        await store!.saveKey(key(`key_x${i}`, { workspaceId: "ws_b", hash: hashOf(`x${i}`) }), "key.create", ACTOR);
+      }
+      const pages = async (question: Omit<AuditQuestion, "limit">) => {
+        const found: string[] = [];
+        for (let before: string | undefined; ; ) {
+          const [one] = await store!.readAudit(WS, {
+            ...question,
+            limit: 1,
+            ...(before === undefined ? {} : { before }),
+          });
+          if (one === undefined) return found.join(" ");
+          found.push(one.subject);
+          before = one.cursor;
+        }
+      };
+      expect(await pages({ sinceMs: begin + 2, untilMs: begin + 6 })).toBe("key_51 key_44 key_43 key_35 key_22");
+      expect(await pages({ sinceMs: begin + 4 })).toBe("key_96 key_51 key_44 key_43");
+      expect(await pages({ untilMs: begin + 3 })).toBe("key_22 key_10");
+      // The cursor of a change that is not there, or of another workspace: the one before it is next.
+      const all = await store!.readAudit(WS, { limit: 100 });
+      const between = String(Number(all.find(({ subject }) => subject === "key_44")!.cursor) + 1);
+      const after = await store!.readAudit(WS, { limit: 2, sinceMs: begin, before: between });
+      expect(after.map(({ subject }) => subject)).toEqual(["key_44", "key_43"]);
+      expect(await store!.readAudit(WS, { limit: 2, sinceMs: begin, before: "0" })).toEqual([]);
+    });
+
+    test("the audit trail of a workspace stays within its bytes: the oldest entries go, and are reported if they were young", async () => {
+      const clock = new SetClock();
+      const dropped: [string, number][] = [];
+      const onAuditDrop = (workspaceId: string, entries: number) => dropped.push([workspaceId, entries]);
+      const options = { auditBytesMax: MIB, auditKeepMs: 10 * DAY_MS, onAuditDrop };
+      const [store] = await stores(1, options, clock.environment);
+      await store!.saveKey(key("key_b", { workspaceId: "ws_b" }), "key.create", ACTOR);
+      const long = "🙂".repeat(512);
+      const bytesOf = async () => {
+        const trail = await store!.readAudit(WS, { limit: 1_000 });
+        const sizes = trail.map(({ cursor: _, ...entry }) => asciiJson(entry).length + ROW_BYTES);
+        return { count: trail.length, newest: trail[0]!, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+      };
+      const WRITTEN = 120;
+      let largest = 0;
+      for (let i = 1; i <= WRITTEN; i++) {
+        await store!.setOverride(override(long, i), ACTOR);
+        if (i >= 70) largest = Math.max(largest, (await bytesOf()).bytes);
+      }
+      const { count, newest, bytes } = await bytesOf();
+      expect(newest).toMatchObject({ after: { limit: WRITTEN } });
+      expect(largest).toBeLessThanOrEqual(MIB);
+      // A deletion leaves a step of 64 KiB and an entry of 64 KiB free, and part of another entry, of less than 14 KB.
+      expect(bytes).toBeGreaterThan(MIB - 128 * 1024 - 14_000 - ROW_BYTES);
+      expect(dropped.every(([workspaceId]) => workspaceId === WS)).toBe(true);
+      expect(dropped.reduce((sum, [, entries]) => sum + entries, 0)).toBe(WRITTEN - count);
+      expect(await store!.readAudit("ws_b", { limit: 10 })).toHaveLength(1);
+      // Entries beyond their age are not missed.
+      const reported = dropped.length;
+      clock.nowMs += 20 * DAY_MS;
+      for (let i = 1; i <= 12; i++) await store!.setOverride(override(long, i), ACTOR);
+      expect(dropped.length).toBe(reported);
+    });
+
+    test("an entry that is too large for the audit trail says how large its records are instead", async () => {
+      const [store] = await stores(1);
+      const permissions = Array.from({ length: 5_000 }, (_, i) => `ratelimit.namespace_${i}.limit`);
+      await store!.saveKey(key("key_1", { permissions }), "key.create", ACTOR);
+      expect((await store!.changesSince(0))!.keys[0]!.permissions).toHaveLength(5_000);
+      const [entry] = await store!.readAudit(WS, { limit: 1 });
+      expect(entry).toMatchObject({ action: "key.create", subject: "key_1", before: null });
+      expect((entry!.after as { omittedBytes: number }).omittedBytes).toBeGreaterThan(100_000);
+      expect(JSON.stringify(entry).length).toBeLessThan(1_000);
+    });
+
+    test("a trial write reports that the store can be written, and leaves nothing behind", async () => {
+      const reports: unknown[] = [];
+      const [store] = await stores(1, { onWrite: (failure) => reports.push(failure) });
+      await store!.saveKey(key("key_1"), "key.create", ACTOR);
+      const before = [await store!.changesSince(0), await store!.readAudit(WS, { limit: 10 })];
+      await Promise.all([store!.tryWrite(), store!.tryWrite()]);
+      expect(reports).toEqual([null, null, null]);
+      expect([await store!.changesSince(0), await store!.readAudit(WS, { limit: 10 })]).toEqual(before);
+      expect(await store!.readAudit("", { limit: 10 })).toEqual([]);
     });
 
     test("a key is replaced by another in one step, at once or later", async () => {

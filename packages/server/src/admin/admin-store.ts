@@ -14,7 +14,8 @@ export interface Changes {
   /** Rows that could not be read and were skipped: their kinds and ids. */
   readonly corrupt: readonly string[];
   readonly workspaces: readonly WorkspaceRecord[];
-  readonly namespaces: readonly NamespaceRecord[];
+  /** `isDeleted`: purged. One that can be restored has its time of deletion instead. */
+  readonly namespaces: readonly (NamespaceRecord & Deletable)[];
   readonly overrides: readonly (OverrideRecord & Deletable)[];
   readonly keys: readonly (KeyRecord & Deletable)[];
 }
@@ -73,7 +74,8 @@ export interface AdminStore {
   ): Promise<NamespaceRecord>;
   /**
    * Saves the flags of a namespace, those that are given: two servers that change different ones do not undo each other's. Null if
-   * there is no such namespace; rejects with NameTaken where a restored name is in use again.
+   * there is no such namespace; rejects with NameTaken where a restored name is in use again, and with NamespaceLimitReached where the
+   * workspace has as many as it may.
    */
   saveNamespace(flags: NamespaceFlags, action: string, actor: Actor): Promise<NamespaceRecord | null>;
 
@@ -96,6 +98,9 @@ export interface AdminStore {
 
   /** The newest first. */
   readAudit(workspaceId: string, question: AuditQuestion): Promise<readonly AuditRecord[]>;
+
+  /** Tries to write as much as a large change does, and takes it back: whoever watches the writes is told whether it could be written. */
+  tryWrite(): Promise<void>;
 
   close(): Promise<void>;
 }

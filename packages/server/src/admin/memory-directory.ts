@@ -10,6 +10,7 @@ import { type AdminStore, AdminStoreAway, type Changes } from "./admin-store.ts"
 import type { Directory, OverrideUse } from "./directory.ts";
 import { NamespaceIndex } from "./namespace-index.ts";
 import { OverrideMatch } from "./override-match.ts";
+import { PatternText } from "./pattern-text.ts";
 import type { KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
 import { hashOf, isSameHash, TOKEN_LENGTH_MAX } from "./token.ts";
 
@@ -46,6 +47,7 @@ export class MemoryDirectory implements Directory {
   readonly #onFailure: (error: unknown) => void;
   readonly #onAnswer: () => void;
   #holdings = new Holdings();
+  readonly #patternText: PatternText;
   /**
    * The hashes of tokens that were found good: a tenth of a request's time is saved. A wrong token is never in here, and a look-up
    * compares no more of it than its seeded hash, so it tells nobody how near he came.
@@ -73,6 +75,7 @@ export class MemoryDirectory implements Directory {
     this.#environment = environment;
     this.#onFailure = onFailure;
     this.#onAnswer = onAnswer;
+    this.#patternText = new PatternText(environment.random);
     this.#madeAtMs = environment.clock.monoMs();
   }
 
@@ -182,7 +185,7 @@ export class MemoryDirectory implements Directory {
         this.#holdings = new Holdings();
         this.#wholeAtMs = clock.monoMs();
       }
-      if (changes !== null) apply(changes, this.#holdings);
+      if (changes !== null) apply(changes, this.#holdings, this.#patternText);
       this.#mustReadAll = false;
       this.#answeredAtMs = this.#environment.clock.monoMs();
     } catch (error) {
@@ -192,14 +195,16 @@ export class MemoryDirectory implements Directory {
   }
 }
 
-function apply(changes: Changes, holdings: Holdings): void {
+function apply(changes: Changes, holdings: Holdings, text: PatternText): void {
   for (const row of changes.corrupt) if (holdings.corrupt.size < CORRUPT_MAX) holdings.corrupt.add(row);
   for (const workspace of changes.workspaces) holdings.workspaces.set(workspace.id, workspace);
-  for (const namespace of changes.namespaces) {
-    made(holdings.namespaces, namespace.workspaceId, () => new NamespaceIndex()).set(namespace);
+  for (const { isDeleted, ...namespace } of changes.namespaces) {
+    const index = made(holdings.namespaces, namespace.workspaceId, () => new NamespaceIndex());
+    if (isDeleted) index.delete(namespace);
+    else index.set(namespace);
   }
   for (const { isDeleted, ...override } of changes.overrides) {
-    const match = made(holdings.overrides, override.namespaceId, () => new OverrideMatch());
+    const match = made(holdings.overrides, override.namespaceId, () => new OverrideMatch(text));
     const before = match.use;
     if (isDeleted) match.delete(override.identifier);
     else match.set(override);

@@ -13,6 +13,10 @@ const DIALECT: AdminDialect = {
   tableEnd: "ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
   forUpdate: " FOR UPDATE",
   begin: "START TRANSACTION",
+  hasColumn:
+    "SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?",
+  hasIndex:
+    "SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?",
   beginAlone: [`SELECT GET_LOCK(${LOCK_NAME}, ${LOCK_TIMEOUT_S}) AS taken`],
   endAlone: `DO RELEASE_LOCK(${LOCK_NAME})`,
   undoAlone: `DO RELEASE_LOCK(${LOCK_NAME})`,

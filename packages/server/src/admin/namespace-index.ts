@@ -17,10 +17,9 @@ export class NamespaceIndex {
 
   set(namespace: NamespaceRecord): void {
     const { id, name, deletedAtMs } = namespace;
+    this.#unlist(namespace);
     this.#byId.set(id, namespace);
     this.#sorted.set(namespace);
-    if (this.#living.get(name)?.id === id) this.#living.delete(name);
-    this.#deleted.get(name)?.delete(id);
     if (deletedAtMs === null) {
       this.#living.set(name, namespace);
       return;
@@ -30,6 +29,13 @@ export class NamespaceIndex {
     this.#deleted.set(name, others);
   }
 
+  /** One that was purged. */
+  delete(namespace: NamespaceRecord): void {
+    this.#unlist(namespace);
+    this.#byId.delete(namespace.id);
+    this.#sorted.delete(namespace);
+  }
+
   of(idOrName: string): NamespaceRecord | undefined {
     return this.#byId.get(idOrName) ?? this.#living.get(idOrName) ?? this.#lastDeleted(idOrName);
   }
@@ -37,6 +43,13 @@ export class NamespaceIndex {
   /** By name, then by id, in the order of code units: the order in which the pages of a list go on. */
   all(): readonly NamespaceRecord[] {
     return this.#sorted.sorted(this.#byId.values());
+  }
+
+  #unlist({ id, name }: NamespaceRecord): void {
+    if (this.#living.get(name)?.id === id) this.#living.delete(name);
+    const others = this.#deleted.get(name);
+    others?.delete(id);
+    if (others?.size === 0) this.#deleted.delete(name);
   }
 
   #lastDeleted(name: string): NamespaceRecord | undefined {

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { SYSTEM } from "../system/system.ts";
 import { OverrideMatch } from "./override-match.ts";
+import { PatternText } from "./pattern-text.ts";
 import type { OverrideRecord } from "./records.ts";
 
 function override(identifier: string): OverrideRecord {
@@ -17,7 +19,7 @@ function override(identifier: string): OverrideRecord {
 }
 
 function matchOf(texts: Iterable<string>): OverrideMatch {
-  const match = new OverrideMatch();
+  const match = new OverrideMatch(new PatternText(SYSTEM.random));
   for (const text of texts) match.set(override(text));
   return match;
 }

@@ -8,6 +8,7 @@
 import type { OverrideUse } from "./directory.ts";
 import { isPattern, starsIn } from "./pattern.ts";
 import { PatternIndex } from "./pattern-index.ts";
+import type { PatternText } from "./pattern-text.ts";
 import type { OverrideRecord } from "./records.ts";
 import { SortedItems } from "./sorted-items.ts";
 
@@ -19,13 +20,17 @@ const REMEMBERED_MAX = 4_096;
 export class OverrideMatch {
   /** By exactly what they were set with, patterns too. */
   readonly #byText = new Map<string, OverrideRecord>();
-  readonly #patterns = new PatternIndex();
+  readonly #patterns: PatternIndex;
   readonly #sorted = new SortedItems<OverrideRecord>(byIdentifier);
   /** In all patterns. */
   #stars = 0;
   /** Null: none applies. */
   #younger = new Map<string, OverrideRecord | null>();
   #older = new Map<string, OverrideRecord | null>();
+
+  constructor(text: PatternText) {
+    this.#patterns = new PatternIndex(text);
+  }
 
   get size(): number {
     return this.#byText.size;

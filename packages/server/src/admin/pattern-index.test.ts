@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { SYSTEM } from "../system/system.ts";
 import { PatternIndex } from "./pattern-index.ts";
+import { PatternText } from "./pattern-text.ts";
 import type { OverrideRecord } from "./records.ts";
 
 function override(identifier: string): OverrideRecord {
@@ -17,7 +19,7 @@ function override(identifier: string): OverrideRecord {
 }
 
 function indexOf(texts: Iterable<string>): PatternIndex {
-  const index = new PatternIndex();
+  const index = new PatternIndex(new PatternText(SYSTEM.random));
   for (const text of texts) index.set(override(text));
   return index;
 }

@@ -16,9 +16,9 @@
  * takes a node per character.
  */
 import { compare, matches, type Pattern, patternOf, type Subject } from "./pattern.ts";
-import { PieceFinder } from "./piece-finder.ts";
+import type { PatternText } from "./pattern-text.ts";
 import type { OverrideRecord } from "./records.ts";
-import { RollingHash } from "./rolling-hash.ts";
+import type { RollingHash } from "./rolling-hash.ts";
 import { placeOf } from "./sorted-items.ts";
 
 /** The patterns of one key, or of several that have the same hash. */
@@ -46,10 +46,6 @@ const FILTER_SHARE = 8;
 const FILTER_MIN = 64;
 const FILTER_CELL_MAX = 255;
 
-/** Of the text that is searched or filed now: nothing waits in between, so all indexes share them. */
-const TEXT = new RollingHash();
-const FINDER = new PieceFinder(TEXT);
-
 export class PatternIndex {
   readonly #byText = new Map<string, { readonly pattern: Pattern; readonly key: Key | null }>();
   readonly #shelves = new Map<number, Shelf>();
@@ -61,6 +57,11 @@ export class PatternIndex {
   #filter = new Uint8Array(FILTER_MIN);
   #search = 0;
   #steps = 0;
+  readonly #text: PatternText;
+
+  constructor(text: PatternText) {
+    this.#text = text;
+  }
 
   get size(): number {
     return this.#byText.size;
@@ -73,7 +74,7 @@ export class PatternIndex {
 
   set(override: OverrideRecord): void {
     this.delete(override.identifier);
-    const pattern = patternOf(override);
+    const pattern = patternOf(override, this.#text.hashes);
     const key = this.#cheapestKey(pattern);
     this.#byText.set(override.identifier, { pattern, key });
     if (key === null) {
@@ -107,28 +108,30 @@ export class PatternIndex {
 
   /** The most specific one that matches. */
   match(identifier: string): OverrideRecord | undefined {
-    TEXT.read(identifier);
-    FINDER.begin(identifier);
-    const stepsBefore = FINDER.steps;
-    const subject = { identifier, hashes: TEXT, finder: FINDER };
+    const { hashes, finder } = this.#text;
+    hashes.read(identifier);
+    finder.begin(identifier);
+    const stepsBefore = finder.steps;
+    const subject = { identifier, hashes, finder };
     const best = this.#best(subject) ?? this.#try(this.#bare, subject, undefined);
-    this.#steps += FINDER.steps - stepsBefore;
+    this.#steps += finder.steps - stepsBefore;
     return best?.override;
   }
 
   #best(subject: Subject): Pattern | undefined {
     this.#search++;
-    const { length } = subject.identifier;
+    const { hashes, identifier } = subject;
+    const { length } = identifier;
     let best: Pattern | undefined;
     const [prefixes, suffixes, parts] = this.#uses;
     for (const size of prefixes.keys()) {
-      if (size <= length) best = this.#look(hashOf(PREFIX, 0, size), subject, best);
+      if (size <= length) best = this.#look(keyOf(hashes, PREFIX, 0, size), subject, best);
     }
     for (const size of suffixes.keys()) {
-      if (size <= length) best = this.#look(hashOf(SUFFIX, length - size, size), subject, best);
+      if (size <= length) best = this.#look(keyOf(hashes, SUFFIX, length - size, size), subject, best);
     }
     for (const size of parts.keys()) {
-      for (let at = 0; at + size <= length; at++) best = this.#look(hashOf(PART, at, size), subject, best);
+      for (let at = 0; at + size <= length; at++) best = this.#look(keyOf(hashes, PART, at, size), subject, best);
     }
     return best;
   }
@@ -154,12 +157,13 @@ export class PatternIndex {
 
   /** Null if there is no literal in it. */
   #cheapestKey({ override: { identifier }, prefix, suffix, middles }: Pattern): Key | null {
-    TEXT.read(identifier);
+    const { hashes } = this.#text;
+    hashes.read(identifier);
     let best: Key | null = null;
     let bestCost = Number.POSITIVE_INFINITY;
     const consider = (place: Place, start: number, length: number) => {
       if (length === 0) return;
-      const hash = hashOf(place, start, length);
+      const hash = keyOf(hashes, place, start, length);
       const cost = costOf(length, this.#shelves.get(hash)?.patterns.length ?? 0);
       if (cost >= bestCost) return;
       best = { hash, place, length };
@@ -213,9 +217,9 @@ function costOf(length: number, others: number): number {
   return (others + 1) / 2 ** Math.min(length, 8) - length / 2 ** 20;
 }
 
-/** Of a part of TEXT: differs by place and length, too. */
-function hashOf(place: Place, start: number, length: number): number {
-  const mixed = Math.imul(TEXT.of(start, length) ^ Math.imul(length * 3 + place + 1, 0x9e3779b1), 0x85ebca6b);
+/** Of a part of the text that was read: differs by place and length, too. */
+function keyOf(hashes: RollingHash, place: Place, start: number, length: number): number {
+  const mixed = Math.imul(hashes.of(start, length) ^ Math.imul(length * 3 + place + 1, 0x9e3779b1), 0x85ebca6b);
   return (mixed ^ (mixed >>> 15)) & 0x3fffffff;
 }
 

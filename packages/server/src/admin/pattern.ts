@@ -35,15 +35,16 @@ export function starsIn(identifier: string): number {
   return stars;
 }
 
-export function patternOf(override: OverrideRecord): Pattern {
+/** With the hashes of the index that it is for. */
+export function patternOf(override: OverrideRecord, hashes: RollingHash): Pattern {
   const pieces = override.identifier.split(STAR);
   const prefix = pieces[0]!;
   return {
     override,
-    prefix: pieceOf(prefix),
-    suffix: pieceOf(pieces.at(-1)!),
+    prefix: pieceOf(prefix, hashes),
+    suffix: pieceOf(pieces.at(-1)!, hashes),
     middles: pieces.flatMap((piece, at) =>
-      piece === "" || at === 0 || at === pieces.length - 1 ? [] : [pieceOf(piece)],
+      piece === "" || at === 0 || at === pieces.length - 1 ? [] : [pieceOf(piece, hashes)],
     ),
     lengthMin: pieces.reduce((sum, piece) => sum + piece.length, 0),
     literals: pieces.reduce((sum, piece) => sum + characters(piece), 0),

@@ -4,7 +4,7 @@
  * For a piece it knows the places of the piece's first units, by their hash, and compares the whole there. A piece whose first units are
  * everywhere is sought in the usual way, and that it was not found is remembered.
  */
-import { hashOfText, type RollingHash } from "./rolling-hash.ts";
+import type { RollingHash } from "./rolling-hash.ts";
 
 /** A literal text, with what finds it. */
 export interface Piece {
@@ -24,9 +24,10 @@ const USUAL_MAX = 16;
 const PLACES_MAX = 8;
 const NOWHERE = -1;
 
-export function pieceOf(text: string): Piece {
+export function pieceOf(text: string, hashes: RollingHash): Piece {
   const headLength = HEAD_LENGTHS.find((length) => length <= text.length) ?? 0;
-  return { text, hash: hashOfText(text), headLength, headHash: hashOfText(text.slice(0, headLength)) };
+  const headHash = hashes.ofText(text.slice(0, headLength));
+  return { text, hash: hashes.ofText(text), headLength, headHash };
 }
 
 export class PieceFinder {

@@ -10,6 +10,9 @@ const DIALECT: AdminDialect = {
   forUpdate: " FOR UPDATE",
   // So that a statement sees what was committed while it waited for the revision, whatever the database's default is.
   begin: "BEGIN ISOLATION LEVEL READ COMMITTED",
+  hasColumn:
+    "SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ? AND column_name = ?",
+  hasIndex: "SELECT 1 FROM pg_indexes WHERE schemaname = current_schema() AND tablename = ? AND indexname = ?",
   beginAlone: ["BEGIN", "SELECT 1 AS taken FROM pg_advisory_xact_lock(hashtext('sluice_admin'))"],
   endAlone: "COMMIT",
   undoAlone: "ROLLBACK",

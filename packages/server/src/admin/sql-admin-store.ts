@@ -23,19 +23,23 @@ import {
 } from "./admin-store.ts";
 import { ChangeBrake } from "./change-brake.ts";
 import { ChangeQueue } from "./change-queue.ts";
-import { LivingNamespaces } from "./living-namespaces.ts";
+import { NamespaceCensus } from "./namespace-census.ts";
+import { NamespacePurge } from "./namespace-purge.ts";
 import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
+import { type AuditBounds, readAuditRows } from "./sql-audit.ts";
 import { lookupUnder, SqlChange } from "./sql-change.ts";
 import { type RunSql, SqlFailure, type SqlLink, type SqlRow } from "./sql-link.ts";
-import { auditIn, type Kind, type Records, recordIn, recordsIn } from "./stored-record.ts";
+import { type Kind, type Records, recordIn, recordsIn } from "./stored-record.ts";
 
 export interface SqlAdminOptions {
   /** What the names of the tables begin with. */
   readonly tablePrefix?: string;
   /** Whether missing tables are made at the first use; otherwise that is `sluice migrate`'s. */
   readonly mayMigrate?: boolean;
-  /** Living ones of a workspace. */
+  /** Living ones of a workspace, and as many deleted ones. */
   readonly namespacesMax?: number;
+  /** How long a deleted one can be restored: then it is purged, with its overrides, in a later change. */
+  readonly namespacesKeepMs?: number;
   /** New ones of a workspace, per second; up to 100 at once. */
   readonly namespacesPerSecond?: number;
   /** Changes that keys of a workspace make, per second; up to 1,000 at once. */
@@ -44,6 +48,10 @@ export interface SqlAdminOptions {
   readonly onWrite?: (failure: SqlFailure | null) => void;
   /** Changes that are older are taken out of the audit trail, a few with every tenth change. */
   readonly auditKeepMs?: number;
+  /** Bytes of the audit trail of a workspace, at least 1 MiB: the oldest entries are deleted as new ones are written. */
+  readonly auditBytesMax?: number;
+  /** Called after a change that deleted entries before `auditKeepMs`, because of `auditBytesMax`. */
+  readonly onAuditDrop?: (workspaceId: string, entries: number) => void;
 }
 
 /** For so long traffic is told from memory that a workspace is full: who asks for ever new names must not keep the database busy. */
@@ -53,6 +61,10 @@ const FULL_MS = 1_000;
 const NAMESPACES_BURST = 100;
 /** Enough for a script that sets up a tenant. */
 const CHANGES_BURST = 1_000;
+
+/** What tryWrite writes: an entry of the largest size that a client can cause, at a place that no change has. */
+const TRIAL_BYTES = 16 * 1024;
+const TRIAL_REVISION = -1;
 
 export interface AdminLinks {
   /** What the directory reads. */
@@ -70,11 +82,13 @@ export class SqlAdminStore implements AdminStore {
   /** That the tables are there: asked once, and again if it failed. */
   #schema: Promise<void> | null = null;
   readonly #namespacesMax: number;
-  readonly #auditKeepMs: number;
+  readonly #audit: AuditBounds;
+  readonly #onAuditDrop: (workspaceId: string, entries: number) => void;
   readonly #onWrite: (failure: SqlFailure | null) => void;
   readonly #namespaceBrake: ChangeBrake;
   readonly #changeBrake: ChangeBrake;
-  readonly #living = new LivingNamespaces();
+  readonly #census = new NamespaceCensus();
+  readonly #purge: NamespacePurge;
   /** By workspace: until when it is taken to be full. */
   readonly #fullUntilMs = new Map<string, number>();
   /** Namespaces that traffic is making, by who asked and their name: all requests that wait for one share its change. */
@@ -87,9 +101,12 @@ export class SqlAdminStore implements AdminStore {
       tablePrefix,
       mayMigrate = true,
       namespacesMax = Number.POSITIVE_INFINITY,
+      namespacesKeepMs = Number.POSITIVE_INFINITY,
       namespacesPerSecond = Number.POSITIVE_INFINITY,
       changesPerSecond = Number.POSITIVE_INFINITY,
       auditKeepMs = Number.POSITIVE_INFINITY,
+      auditBytesMax = Number.POSITIVE_INFINITY,
+      onAuditDrop = () => {},
       onWrite = () => {},
     }: SqlAdminOptions = {},
   ) {
@@ -99,7 +116,9 @@ export class SqlAdminStore implements AdminStore {
     this.#tables = adminTables(tablePrefix);
     this.#mayMigrate = mayMigrate;
     this.#namespacesMax = namespacesMax;
-    this.#auditKeepMs = auditKeepMs;
+    this.#purge = new NamespacePurge(this.#census, { keepMs: namespacesKeepMs, deletedMax: namespacesMax });
+    this.#audit = { keepMs: auditKeepMs, bytesMax: auditBytesMax };
+    this.#onAuditDrop = onAuditDrop;
     this.#onWrite = onWrite;
     const namespaces = { perSecond: namespacesPerSecond, burst: NAMESPACES_BURST, what: "new namespaces" };
     this.#namespaceBrake = new ChangeBrake(namespaces, environment.clock);
@@ -191,7 +210,9 @@ export class SqlAdminStore implements AdminStore {
       if (before.deletedAtMs !== null && deletedAtMs === null) {
         const other = await change.byLookup("namespace", lookup);
         if (other !== null) throw new NameTaken(`${other.id} has the name now`);
+        await this.#checkRoom(change, before.workspaceId);
       }
+      if (before.deletedAtMs === null && deletedAtMs !== null) await this.#purge.makeRoom(change, before.workspaceId);
       await change.write({
         kind: "namespace",
         before,
@@ -276,24 +297,30 @@ export class SqlAdminStore implements AdminStore {
     });
   }
 
-  async readAudit(
-    workspaceId: string,
-    { limit, before, sinceMs = 0, untilMs = Number.MAX_SAFE_INTEGER }: AuditQuestion,
-  ): Promise<readonly AuditRecord[]> {
+  async readAudit(workspaceId: string, question: AuditQuestion): Promise<readonly AuditRecord[]> {
     await this.#ensureSchema();
-    const end = before === undefined ? Number.MAX_SAFE_INTEGER : Number(before);
-    const read = async (run: RunSql) => {
-      const rows = await run(
-        `SELECT revision, at_ms, entry FROM ${this.#tables.audit} WHERE workspace_id = ? AND revision < ? AND at_ms >= ? AND at_ms < ?
-          ORDER BY revision DESC LIMIT ${Math.trunc(limit)}`,
-        workspaceId,
-        end,
-        sinceMs,
-        untilMs,
-      );
-      return rows.map((row) => auditIn(workspaceId, row));
-    };
+    const read = (run: RunSql) => readAuditRows(run, this.#tables, workspaceId, question);
     return this.#queue.run(workspaceId, () => this.#links.work.ask(read));
+  }
+
+  /** Never rejects because of the database. */
+  async tryWrite(): Promise<void> {
+    const { audit, revision } = this.#tables;
+    try {
+      await this.#ensureSchema();
+      await this.#queue.run(null, () =>
+        this.#links.work.transaction(async (run) => {
+          await run(`SELECT revision FROM ${revision} WHERE id = 1${this.#links.work.dialect.forUpdate}`);
+          const insert = `INSERT INTO ${audit} (revision, workspace_id, at_ms, entry) VALUES (?, ?, ?, ?)`;
+          await run(insert, TRIAL_REVISION, "", 0, " ".repeat(TRIAL_BYTES));
+          await run(`DELETE FROM ${audit} WHERE revision = ?`, TRIAL_REVISION);
+        }),
+      );
+      this.#onWrite(null);
+    } catch (error) {
+      if (!(error instanceof AdminStoreAway)) throw error;
+      if (error instanceof SqlFailure) this.#onWrite(error);
+    }
   }
 
   async close(): Promise<void> {
@@ -302,7 +329,8 @@ export class SqlAdminStore implements AdminStore {
 
   async #checkRoom(change: SqlChange, workspaceId: string): Promise<void> {
     if (this.#namespacesMax === Number.POSITIVE_INFINITY) return;
-    if ((await this.#living.countOf(change, workspaceId)) < this.#namespacesMax) return;
+    await this.#census.read(change);
+    if (this.#census.livingIn(workspaceId) < this.#namespacesMax) return;
     this.#fullUntilMs.set(workspaceId, this.#environment.clock.monoMs() + FULL_MS);
     throw this.#full();
   }
@@ -313,17 +341,24 @@ export class SqlAdminStore implements AdminStore {
 
   async #change<T>(actor: Actor, work: (change: SqlChange) => Promise<T>): Promise<T> {
     await this.#ensureSchema();
-    const begin = { actor, nowMs: this.#environment.clock.wallMs, auditKeepMs: this.#auditKeepMs };
+    const begin = { actor, nowMs: this.#environment.clock.wallMs, audit: this.#audit };
     const workspaceId = typeof actor === "string" ? null : actor.workspaceId;
     if (workspaceId !== null) this.#changeBrake.take(workspaceId);
     try {
+      let dropped: ReadonlyMap<string, number> = new Map();
       const done = await this.#queue.run(workspaceId, () =>
-        SqlChange.make(this.#links.work, this.#tables, begin, work),
+        SqlChange.make(this.#links.work, this.#tables, begin, async (change) => {
+          await this.#purge.stepOnce(change);
+          const made = await work(change);
+          dropped = change.dropped;
+          return made;
+        }),
       );
       this.#onWrite(null);
+      for (const [id, entries] of dropped) this.#onAuditDrop(id, entries);
       return done;
     } catch (error) {
-      if (error instanceof AdminStoreAway) this.#living.forget();
+      if (error instanceof AdminStoreAway) this.#census.forget();
       if (error instanceof SqlFailure) this.#onWrite(error);
       throw error;
     }
@@ -360,7 +395,7 @@ export class SqlAdminStore implements AdminStore {
       isWhole,
       corrupt: rows.filter(isCorrupt).map((row) => `${row["kind"]} ${row["id"]}`),
       workspaces: recordsIn("workspace", ofKind("workspace", rows)),
-      namespaces: recordsIn("namespace", ofKind("namespace", rows)),
+      namespaces: allRecordsOf("namespace", rows),
       overrides: allRecordsOf("override", rows),
       keys: allRecordsOf("key", rows),
     };

@@ -1,12 +1,15 @@
 /**
  * One transaction that changes records: it holds the revision, so that it is alone and its changes have an order.
  *
- * Every record it writes gets a revision of its own and a line in the audit trail; one that would not change anything gets neither.
+ * Every record it writes gets a revision of its own and an entry in the audit trail, except overrides that go with a purged namespace; one
+ * that would not change anything gets neither.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { AdminTables } from "./admin-schema.ts";
 import { type Actor, AdminStoreAway, type KeyActor } from "./admin-store.ts";
+import { asciiJson } from "./ascii-json.ts";
 import type { AuditRecord } from "./records.ts";
+import { type AuditBounds, writeAudit } from "./sql-audit.ts";
 import type { RunSql, SqlLink, SqlRow } from "./sql-link.ts";
 import { type Kind, type Records, recordIn, recordsIn } from "./stored-record.ts";
 
@@ -17,23 +20,28 @@ export interface Write<K extends Kind> {
   /** What it is found by, besides its id; null: nothing, and the text is free for another. */
   readonly lookup: string | null;
   readonly isDeleted?: boolean;
-  readonly action: string;
+  /** Null: no entry in the audit trail. */
+  readonly action: string | null;
+  /** Whom the audit trail names; the actor of the change where nobody else is given. */
+  readonly actor?: string;
+}
+
+export interface RecordPage<K extends Kind> {
+  readonly records: readonly Records[K][];
+  /** Where the next page begins; null: there is none. */
+  readonly lastId: string | null;
 }
 
 /** Deleted records are kept for as many changes, so that a server which missed few of them need not read everything. */
 const TOMBSTONE_REVISIONS = 10_000;
 /** How often tombstones are looked for: they are few, and the search reads all records. */
 const PURGE_EVERY = 1_000;
-/** How often, and how many of, the oldest lines of the audit trail are looked at: it loses them faster than it can grow. */
-const AUDIT_PRUNE_EVERY = 10;
-const AUDIT_PRUNE_MAX = 500;
 
 export interface ChangeBegin {
   readonly actor: Actor;
   /** When the transaction began, not when the change was asked for: a key may expire while its change waits. */
   readonly nowMs: () => number;
-  /** How old a line of the audit trail may be. */
-  readonly auditKeepMs: number;
+  readonly audit: AuditBounds;
 }
 
 export class SqlChange {
@@ -41,13 +49,16 @@ export class SqlChange {
   readonly #tables: AdminTables;
   readonly #begin: ChangeBegin;
   readonly atMs: number;
+  readonly #beganAt: number;
   #revision: number;
+  readonly #dropped = new Map<string, number>();
 
   private constructor(run: RunSql, tables: AdminTables, begin: ChangeBegin, revision: number) {
     this.#run = run;
     this.#tables = tables;
     this.#begin = begin;
     this.atMs = begin.nowMs();
+    this.#beganAt = revision;
     this.#revision = revision;
   }
 
@@ -91,17 +102,51 @@ export class SqlChange {
     return recordsIn(kind, rows);
   }
 
+  /** By workspace: entries of the audit trail that this change deleted before their time, to keep the trail within its bytes. */
+  get dropped(): ReadonlyMap<string, number> {
+    return this.#dropped;
+  }
+
   /** The last change that is committed, or that this one has made. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Those that changed after a revision. By the index of revisions: few have. */
-  async since<K extends Kind>(kind: K, revision: number): Promise<readonly Records[K][]> {
-    const text = `SELECT kind, record FROM ${this.#tables.records} WHERE revision > ? AND is_deleted = 0`;
+  get hasWritten(): boolean {
+    return this.#revision > this.#beganAt;
+  }
+
+  /** Those that changed after a revision, in the order of their changes. By the index of revisions: few have. */
+  async since<K extends Kind>(
+    kind: K,
+    revision: number,
+  ): Promise<readonly { readonly record: Records[K]; readonly isPurged: boolean }[]> {
+    const text = `SELECT kind, is_deleted, record FROM ${this.#tables.records} WHERE revision > ? ORDER BY revision`;
     const rows = await this.#run(text, revision);
-    const ofKind = rows.filter((row) => row["kind"] === kind);
-    return recordsIn(kind, ofKind);
+    return rows.flatMap((row) => {
+      const record = row["kind"] === kind ? recordIn(kind, row) : null;
+      return record === null ? [] : { record, isPurged: Number(row["is_deleted"]) !== 0 };
+    });
+  }
+
+  /** The next ones after an id, in the order of their ids. One that cannot be read is left out. */
+  async page<K extends Kind>(kind: K, afterId: string, limit: number): Promise<RecordPage<K>> {
+    const text = `SELECT id, record FROM ${this.#tables.records} WHERE kind = ? AND id > ? AND is_deleted = 0 ORDER BY id LIMIT ${limit}`;
+    const rows = await this.#run(text, kind, afterId);
+    const last = rows.at(-1);
+    return {
+      records: recordsIn(kind, rows),
+      lastId: last === undefined || rows.length < limit ? null : String(last["id"]),
+    };
+  }
+
+  /** Those of these ids that there are, whether or not they can be read. */
+  async present(kind: Kind, ids: Iterable<string>): Promise<ReadonlySet<string>> {
+    const asked = [...new Set(ids)];
+    if (asked.length === 0) return new Set();
+    const places = asked.map(() => "?").join(", ");
+    const text = `SELECT id FROM ${this.#tables.records} WHERE kind = ? AND is_deleted = 0 AND id IN (${places})`;
+    return new Set((await this.#run(text, kind, ...asked)).map((row) => String(row["id"])));
   }
 
   async all<K extends Kind>(kind: K): Promise<readonly Records[K][]> {
@@ -109,9 +154,10 @@ export class SqlChange {
     return recordsIn(kind, await this.#run(text, kind));
   }
 
-  async write<K extends Kind>({ kind, before, after, lookup, isDeleted = false, action }: Write<K>): Promise<void> {
+  async write<K extends Kind>(write: Write<K>): Promise<void> {
+    const { kind, before, after, lookup, isDeleted = false, action } = write;
     if (!isDeleted && isDeepStrictEqual(before, after)) return;
-    const { records, audit, revision } = this.#tables;
+    const { records, revision } = this.#tables;
     this.#revision++;
     const row = [lookup, isDeleted ? 1 : 0, this.#revision, asciiJson(after)] as const;
     if (before === null) {
@@ -121,32 +167,24 @@ export class SqlChange {
       const text = `UPDATE ${records} SET lookup = ?, is_deleted = ?, revision = ?, record = ? WHERE kind = ? AND id = ?`;
       await this.#run(text, ...row, kind, after.id);
     }
+    if (action !== null) await this.#audit(write, action);
+    await this.#run(`UPDATE ${revision} SET revision = ? WHERE id = 1`, this.#revision);
+    if (this.#revision % PURGE_EVERY === 0) await this.#purge(this.#revision - TOMBSTONE_REVISIONS);
+  }
+
+  async #audit<K extends Kind>({ before, after, isDeleted = false, actor }: Write<K>, action: string): Promise<void> {
     const workspaceId = "workspaceId" in after ? after.workspaceId : after.id;
     const entry: Omit<AuditRecord, "cursor"> = {
       atMs: this.atMs,
       workspaceId,
-      actor: nameOf(this.#begin.actor),
+      actor: actor ?? nameOf(this.#begin.actor),
       action,
       subject: after.id,
       before: shownIn(before),
       after: isDeleted ? null : shownIn(after),
     };
-    const insert = `INSERT INTO ${audit} (revision, workspace_id, at_ms, entry) VALUES (?, ?, ?, ?)`;
-    await this.#run(insert, this.#revision, workspaceId, this.atMs, asciiJson(entry));
-    await this.#run(`UPDATE ${revision} SET revision = ? WHERE id = 1`, this.#revision);
-    if (this.#revision % AUDIT_PRUNE_EVERY === 0) await this.#pruneAudit();
-    if (this.#revision % PURGE_EVERY === 0) await this.#purge(this.#revision - TOMBSTONE_REVISIONS);
-  }
-
-  /** By their number, which is their order: those before the first that is young enough, whatever clocks the others were made by. */
-  async #pruneAudit(): Promise<void> {
-    const { audit } = this.#tables;
-    const endMs = this.atMs - this.#begin.auditKeepMs;
-    if (!Number.isFinite(endMs)) return;
-    const rows = await this.#run(`SELECT revision, at_ms FROM ${audit} ORDER BY revision LIMIT ${AUDIT_PRUNE_MAX}`);
-    const kept = rows.findIndex((row) => Number(row["at_ms"]) >= endMs);
-    const last = kept === -1 ? rows.at(-1) : rows[kept - 1];
-    if (last !== undefined) await this.#run(`DELETE FROM ${audit} WHERE revision <= ?`, Number(last["revision"]));
+    const dropped = await writeAudit(this.#run, this.#tables, this.#begin.audit, { revision: this.#revision, entry });
+    if (dropped > 0) this.#dropped.set(workspaceId, (this.#dropped.get(workspaceId) ?? 0) + dropped);
   }
 
   async #purge(throughRevision: number): Promise<void> {
@@ -178,12 +216,4 @@ function shownIn(record: object | null): object | null {
   if (record === null) return null;
   const { hash: _, ...shown } = record as { readonly hash?: string };
   return shown;
-}
-
-/** JSON of ASCII characters alone. */
-function asciiJson(value: object): string {
-  return JSON.stringify(value).replaceAll(
-    /[\u007f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }

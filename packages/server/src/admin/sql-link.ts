@@ -22,6 +22,9 @@ export interface AdminDialect {
   /** Behind a SELECT: nobody else may change or lock the row until the transaction ends. */
   readonly forUpdate: string;
   readonly begin: string;
+  /** Finds a row if the table has the column, or the index: their names are its values. */
+  readonly hasColumn: string;
+  readonly hasIndex: string;
   /** Around the migrations, which only one process at a time may do. The first column of an answer is 0 if somebody else does. */
   readonly beginAlone: readonly string[];
   readonly endAlone: string;

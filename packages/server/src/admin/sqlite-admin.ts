@@ -22,6 +22,8 @@ const DIALECT: AdminDialect = {
   tableEnd: "",
   forUpdate: "",
   begin: "BEGIN IMMEDIATE",
+  hasColumn: "SELECT 1 FROM pragma_table_info(?) WHERE name = ?",
+  hasIndex: "SELECT 1 FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND name = ?",
   beginAlone: ["BEGIN IMMEDIATE"],
   endAlone: "COMMIT",
   undoAlone: "ROLLBACK",

@@ -77,7 +77,9 @@ function settingsOf(read: Read): ServerSettings {
     cellsMax: values.cells,
     convergence: convergenceOf(read),
     namespacesMax: values.namespacesMax,
+    namespacesKeepMs: values.namespacesKeep,
     auditKeepMs: values.auditKeep,
+    auditBytesMax: values.auditMax,
     hittersNamespacesMax: values.hittersNamespaces,
   };
 }

@@ -301,6 +301,15 @@ export const SETTINGS = {
     initialText: "10000",
     hint: "such as 10000",
   }),
+  namespacesKeep: setting({
+    path: "namespacesKeep",
+    value: "<time>",
+    help: "how long a deleted namespace can be restored; later it is purged, as is the oldest beyond namespacesMax deleted ones",
+    rule: "whole milliseconds from 1d to 36500d",
+    read: wholeSpanWithin(DAY_MS, 36_500 * DAY_MS),
+    initialText: "90d",
+    hint: 'milliseconds, or a number with a unit: "90d"',
+  }),
   overridesMax: setting({
     path: "overrides.max",
     value: "<n>",
@@ -356,6 +365,15 @@ export const SETTINGS = {
     read: wholeSpanWithin(DAY_MS, 36_500 * DAY_MS),
     initialText: "400d",
     hint: 'milliseconds, or a number with a unit: "90d"',
+  }),
+  auditMax: setting({
+    path: "audit.max",
+    value: "<size>",
+    help: "the largest audit trail of a workspace; beyond it the oldest changes are deleted, even before audit.keep",
+    rule: "from 1MiB to 1048576MiB",
+    read: bytesWithin(KIB * KIB, KIB ** 4),
+    initialText: "256MiB",
+    hint: "bytes, or a number with KiB or MiB",
   }),
   hittersNamespaces: setting({
     path: "hitters.namespaces",

@@ -34,10 +34,14 @@ export interface ServerSettings {
   readonly traces: TraceSettings | null;
   readonly cellsMax: number;
   readonly convergence: ConvergenceSettings;
-  /** Living namespaces of a workspace. */
+  /** Living namespaces of a workspace, and as many deleted ones. */
   readonly namespacesMax: number;
+  /** How long a deleted namespace can be restored. */
+  readonly namespacesKeepMs: number;
   /** How long changes stay in the audit trail. */
   readonly auditKeepMs: number;
+  /** Bytes of the audit trail of a workspace. */
+  readonly auditBytesMax: number;
   /** Namespaces whose top identifiers are kept; 0: of none. */
   readonly hittersNamespacesMax: number;
 }

@@ -163,6 +163,11 @@ export const METRICS: readonly Metric[] = [
     ({ api }) => api.authFailures,
   ),
   counter(
+    "sluice_audit_dropped_total",
+    "Entries of the audit trail that were deleted before audit.keep, because a workspace reached audit.max.",
+    ({ api }) => api.auditDropped,
+  ),
+  counter(
     "sluice_spans_dropped_total",
     "Spans that no collector will get: the queue was full, or the collector refused them.",
     ({ api }) => api.spansDropped,

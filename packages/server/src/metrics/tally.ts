@@ -59,6 +59,8 @@ export interface TallyReading {
   readonly spansDropped: number;
   /** Requests whose key is unknown, expired or revoked. */
   readonly authFailures: number;
+  /** Entries of the audit trail that were deleted before `audit.keep`, because of `audit.max`. */
+  readonly auditDropped: number;
 }
 
 type Counts = { -readonly [Name in keyof NamespaceCount]: NamespaceCount[Name] };
@@ -82,6 +84,7 @@ export class Tally {
   #seconds = 0;
   #spansDropped = 0;
   #authFailures = 0;
+  #auditDropped = 0;
   readonly #cuts: Record<CutReason, number> = { pipelined: 0, unread: 0, idle: 0 };
 
   /** One check: an item of a batch is one. */
@@ -126,6 +129,11 @@ export class Tally {
     this.#spansDropped += count;
   }
 
+  /** So many entries of the audit trail that were deleted before their time. */
+  droppedAudit(count: number): void {
+    this.#auditDropped += count;
+  }
+
   read(): TallyReading {
     const decisions: DecisionCount[] = [];
     this.#decisions.forEach((count, at) => {
@@ -146,6 +154,7 @@ export class Tally {
       seconds: this.#seconds,
       spansDropped: this.#spansDropped,
       authFailures: this.#authFailures,
+      auditDropped: this.#auditDropped,
       cuts: (Object.keys(this.#cuts) as CutReason[]).map((reason) => ({ reason, count: this.#cuts[reason] })),
     };
   }

@@ -5,14 +5,15 @@ import { MemoryDirectory } from "../admin/memory-directory.ts";
 import { openAdminStore } from "../admin/open-admin-store.ts";
 import type { SqlFailure } from "../admin/sql-link.ts";
 import type { ServerSettings } from "../config/settings.ts";
-import type { Log } from "../log/log.ts";
 import { SYSTEM } from "../system/system.ts";
+import { AuditDrops } from "./audit-drops.ts";
+import type { Log } from "../log/log.ts";
 import { WriteWatch } from "./write-watch.ts";
 
 const TRY_AGAIN_MS = 500;
 /** What traffic really needs comes in bursts at a start, and those may be larger. */
 const NAMESPACES_PER_SECOND = 50;
-/** Of each workspace. A row of the audit trail has at most some 13 KB, so this is 1.3 MB per second. */
+/** Of each workspace. A row of the audit trail that a client causes has at most some 13 KB, so this is 1.3 MB per second. */
 const CHANGES_PER_SECOND = 100;
 
 export class Admin {
@@ -23,20 +24,30 @@ export class Admin {
   /** On the monotonic clock; null while the store answers. */
   #awaySinceMs: number | null = null;
   #isClosed = false;
+  /** A trial write is under way. */
+  #isTrying = false;
   readonly #writes: WriteWatch;
   /** Corrupt records that the log has named. */
   #named: readonly string[] = [];
 
   /** Opens no connection yet. */
-  static async open(settings: ServerSettings, log: Log): Promise<Admin> {
-    const { sqlUrl, sqlTls, dataDir, rootKey, namespacesMax, auditKeepMs } = settings;
+  static async open(
+    settings: ServerSettings,
+    log: Log,
+    onAuditDrop: (entries: number) => void = () => {},
+  ): Promise<Admin> {
+    const { sqlUrl, sqlTls, dataDir, rootKey, namespacesMax, namespacesKeepMs, auditKeepMs, auditBytesMax } = settings;
     const place = { sqlUrl, dataDir, tls: sqlTls };
-    const writes = new WriteWatch(log);
+    const writes = new WriteWatch(log, SYSTEM.clock);
+    const drops = new AuditDrops(log, SYSTEM.clock, onAuditDrop);
     const options = {
       namespacesMax,
+      namespacesKeepMs,
       namespacesPerSecond: NAMESPACES_PER_SECOND,
       changesPerSecond: CHANGES_PER_SECOND,
       auditKeepMs,
+      auditBytesMax,
+      onAuditDrop: (workspaceId: string, entries: number) => drops.note(workspaceId, entries),
       onWrite: (failure: SqlFailure | null) => writes.note(failure),
     };
     return new Admin(await openAdminStore(place, SYSTEM, options), rootKey, log, writes);
@@ -69,7 +80,7 @@ export class Admin {
     }
   }
 
-  /** Why the last change could not be written; null if it could. */
+  /** Why the last write failed; null if it did not. */
   get writeFailure(): string | null {
     return this.#writes.failure;
   }
@@ -89,11 +100,23 @@ export class Admin {
 
   #noteAnswer(): void {
     this.#noteBack();
+    this.#tryWriteOnce();
     const { corrupt } = this.directory;
     for (const record of corrupt) {
       if (!this.#named.includes(record)) this.#log.error("admin-store.corrupt", { record });
     }
     this.#named = corrupt;
+  }
+
+  /** Without it, a failed write would be reported until somebody makes a change. */
+  #tryWriteOnce(): void {
+    if (this.#isTrying || this.#isClosed || !this.#writes.isTrialDue) return;
+    this.#isTrying = true;
+    const end = () => {
+      this.#isTrying = false;
+    };
+    // What it rejects with is a schema that cannot be used, which the reads of the directory report.
+    void this.store.tryWrite().then(end, end);
   }
 
   #noteBack(): void {

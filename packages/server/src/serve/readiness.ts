@@ -39,7 +39,7 @@ export interface Phase {
   /** The first import is not done, and the server still waits for it. */
   readonly isJoining: boolean;
   readonly isStopping: boolean;
-  /** Why the last change could not be written; null if it could. */
+  /** Why the last write failed; null if it did not. */
   readonly writeFailure?: string | null;
   /** How old keys and namespaces may be while their store cannot be read; null: any age. */
   readonly adminAgeMaxMs?: number | null;

@@ -52,7 +52,8 @@ export interface WorkerPart {
 export async function startServer(settings: ServerSettings, log: Log, worker?: WorkerPart): Promise<Server> {
   const { region, cellsMax, shutdownTimeoutMs, closeTimeoutMs, host, port } = settings;
   const { globalDurationMinMs, floor, ...convergence } = settings.convergence;
-  const admin = await Admin.open(settings, log);
+  const tally = new Tally();
+  const admin = await Admin.open(settings, log, (entries) => tally.droppedAudit(entries));
   const [origin, global] = [await originOf(settings), await countersOf(settings)];
   const limiter = new Limiter({
     ...convergence,
@@ -71,7 +72,6 @@ export async function startServer(settings: ServerSettings, log: Log, worker?: W
     isJoining = false;
   });
   const { store, directory } = admin;
-  const tally = new Tally();
   const { hittersNamespacesMax: namespacesMax } = settings;
   const hitters =
     namespacesMax === 0 ? null : new HitterDesk({ namespacesMax, nowMs: steadyMs, askAll: worker?.askAll });

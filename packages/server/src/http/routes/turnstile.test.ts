@@ -17,6 +17,18 @@ describe("turnstile", () => {
     expect(all.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   });
 
+  test("workspaces take turns, whoever came first and with however many", async () => {
+    const turnstile = new Turnstile();
+    const begun: string[] = [];
+    const enter = (workspaceId: string) =>
+      turnstile.run(workspaceId, async () => {
+        begun.push(workspaceId);
+      });
+    const all = ["a", "a", "a", "a", "b", "b", "c"].map(enter);
+    await Promise.all(all);
+    expect(begun.join("")).toBe("aabcaba");
+  });
+
   test("a workspace has eight there at most, and does not keep others out", async () => {
     const turnstile = new Turnstile();
     let open = () => {};
