@@ -85,6 +85,7 @@ describe("the dashboard", () => {
     expect(left).toEqual([
       "sluice_http_connections_cut_total",
       "sluice_http_auth_failures_total",
+      "sluice_audit_dropped_total",
       "sluice_spans_dropped_total",
       "sluice_name_bytes",
       "sluice_name_bytes_max",
