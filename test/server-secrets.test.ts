@@ -167,7 +167,7 @@ test("no planted secret is in any output, page, metric, answer, audit line or ch
   await new Promise((resolve) => plain.once("close", resolve));
   // An entry that was spoilt by hand is shown as such, without its text.
   await mariadb.ask(
-    `INSERT INTO sluice_admin_audit VALUES (1000000, 'default', 1, '{ "actor": "${PLANTED.headerValue}" }')`,
+    `INSERT INTO sluice_admin_audit (revision, workspace_id, at_ms, entry) VALUES (1000000, 'default', 1, '{ "actor": "${PLANTED.headerValue}" }')`,
   );
   expect(await call(server, "listChanges", {})).toBe(200);
   await mariadb.ask("DELETE FROM sluice_admin_audit WHERE revision = 1000000");

@@ -15,7 +15,7 @@ This page is made from the table in packages/server/src/metrics/metric-table.ts;
 `;
 
 const SECTIONS: readonly (readonly [string, RegExp])[] = [
-  ["Decisions and requests", /^sluice_(decisions|namespace|http|spans)/],
+  ["Decisions and requests", /^sluice_(decisions|namespace|http|audit|spans)/],
   ["Cells and the clock", /^sluice_(cells|clock|name)/],
   ["The region: the origin", /^sluice_origin/],
   ["The parent of workers, without Redis", /^sluice_parent/],
