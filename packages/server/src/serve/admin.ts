@@ -5,9 +5,9 @@ import { MemoryDirectory } from "../admin/memory-directory.ts";
 import { openAdminStore } from "../admin/open-admin-store.ts";
 import type { SqlFailure } from "../admin/sql-link.ts";
 import type { ServerSettings } from "../config/settings.ts";
+import type { Log } from "../log/log.ts";
 import { SYSTEM } from "../system/system.ts";
 import { AuditDrops } from "./audit-drops.ts";
-import type { Log } from "../log/log.ts";
 import { WriteWatch } from "./write-watch.ts";
 
 const TRY_AGAIN_MS = 500;
