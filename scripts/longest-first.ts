@@ -7,20 +7,20 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Those of more than half a minute with CI=true. The two halves of the campaign run side by side. */
 const LONGEST = [
-  "test/sim.test.ts",
-  "test/sim-second-half.test.ts",
-  "test/sim-scenarios.test.ts",
-  "test/redis-processes.test.ts",
-  "test/sql-world.test.ts",
+  "test/sim/campaign.test.ts",
+  "test/sim/campaign-second-half.test.ts",
+  "test/sim/scenarios.test.ts",
+  "test/redis/processes.test.ts",
+  "test/sql/world.test.ts",
   "test/canaries/canaries.test.ts",
-  "test/reference.test.ts",
-  "test/sql-faults.test.ts",
-  "test/server-malformed.test.ts",
-  "test/redis-load.test.ts",
-  "test/planner.test.ts",
-  "test/server-regions.test.ts",
-  "test/interleavings.test.ts",
-  "test/attack.test.ts",
+  "test/protocol/reference.test.ts",
+  "test/sql/faults.test.ts",
+  "test/server/malformed.test.ts",
+  "test/redis/load.test.ts",
+  "test/planner/command.test.ts",
+  "test/server/regions.test.ts",
+  "test/protocol/interleavings.test.ts",
+  "test/attacks/eviction.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {

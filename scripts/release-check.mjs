@@ -107,7 +107,7 @@ const isBuilt = await runInOrder([
   { name: "build", command: "npm run build" },
   { name: "publint", command: "publint --strict packages/sluice && publint --strict packages/server" },
   { name: "types, packed", command: "attw --pack packages/sluice --profile esm-only" },
-  { name: "runs elsewhere", command: "vitest run test/packaging.test.ts test/deploy.test.ts" },
+  { name: "runs elsewhere", command: "vitest run test/built/packaging.test.ts test/deploy/files.test.ts" },
 ]);
 if (isBuilt) {
   const folder = install(pack());

@@ -25,7 +25,7 @@ export interface CampaignFailure extends sim.CorpusWorld {
 }
 
 async function run({ first, count }: CampaignOrder): Promise<CampaignChunk> {
-  const corpusFile = new URL("../../test/sim-corpus.json", import.meta.url);
+  const corpusFile = new URL("../../test/sim/corpus.json", import.meta.url);
   const worlds: readonly { readonly seed: number; readonly options?: sim.WorldOptions }[] =
     first === null
       ? (JSON.parse(readFileSync(corpusFile, "utf8")) as sim.CorpusWorld[])

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import * as sim from "@sluice/sim";
-import { rememberFailure } from "../../test/sim-corpus.ts";
-import { sometimesPage } from "../../test/sometimes-page.ts";
+import { rememberFailure } from "../../test/sim/corpus.ts";
+import { sometimesPage } from "../../test/sim/sometimes-page.ts";
 import type { CampaignChunk } from "./campaign-chunk.ts";
 import type { Chunk, Conclusion, DoneChunks, Part } from "./part.ts";
 import { root } from "./root.ts";
@@ -84,7 +84,7 @@ function concludeCampaign(done: DoneChunks, seed: number, hoursWanted: number): 
   const problems = [
     ...failures.map(({ text }) => text),
     ...(failures.length > 0
-      ? ["The failing worlds are in test/sim-corpus.json now: commit it with the change that fixes them."]
+      ? ["The failing worlds are in test/sim/corpus.json now: commit it with the change that fixes them."]
       : []),
     ...[...done].flatMap(([id, { data, said }]) => (data === null ? [`chunk ${id} failed:\n${said}`] : [])),
     ...(totals.falseDenials > 0 ? [`${totals.falseDenials} false denials`] : []),

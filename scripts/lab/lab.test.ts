@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { poll } from "../../test/rig/poll.ts";
-import { expectedMarks } from "../../test/sometimes-page.ts";
+import { expectedMarks } from "../../test/sim/sometimes-page.ts";
 import { parseArguments } from "./arguments.ts";
 import type { CampaignChunk } from "./campaign-chunk.ts";
 import { type Chunk, chosen, type Done, type LabOptions, listed, type Part, problemsOf, UsageError } from "./part.ts";

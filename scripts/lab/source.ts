@@ -12,7 +12,7 @@ export interface Source {
 }
 
 /** What a run may change without being another run. */
-const isLeftOut = (path: string) => path.startsWith("docs/") || path.endsWith(".md") || path === "test/sim-corpus.json";
+const isLeftOut = (path: string) => path.startsWith("docs/") || path.endsWith(".md") || path === "test/sim/corpus.json";
 
 export function sourceOf(root: string): Source {
   const git = (args: readonly string[], input = "") =>

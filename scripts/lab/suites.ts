@@ -53,7 +53,7 @@ function suitePart({ name, summary, suites, flags, isOfBuild = false }: SuitePar
   };
 }
 
-/** `test/redis-load.test.ts` is `redis-load`. */
+/** `test/redis/load.test.ts` is `redis/load`. */
 function shortName(suite: string): string {
   return suite.replace(/^test\//, "").replace(/[.]test[.]ts$/, "");
 }
@@ -62,12 +62,12 @@ export const chaos: Part = suitePart({
   name: "chaos",
   summary: "real processes on real Redis, MariaDB and PostgreSQL, killed, frozen and cut off; histories checked",
   suites: [
-    "test/redis-processes.test.ts",
-    "test/shared-workers.test.ts",
-    "test/redis-load.test.ts",
-    "test/redis-faults.test.ts",
-    "test/sql-faults.test.ts",
-    "test/sql-world.test.ts",
+    "test/redis/processes.test.ts",
+    "test/built/shared-workers.test.ts",
+    "test/redis/load.test.ts",
+    "test/redis/faults.test.ts",
+    "test/sql/faults.test.ts",
+    "test/sql/world.test.ts",
   ],
   isOfBuild: true,
   flags: ["rounds", "only"],
@@ -76,14 +76,14 @@ export const chaos: Part = suitePart({
 export const attack: Part = suitePart({
   name: "attack",
   summary: "millions of invented identifiers against a full table; busy keys are decided as without them",
-  suites: ["test/attack.test.ts"],
+  suites: ["test/attacks/eviction.test.ts"],
   flags: ["rounds"],
 });
 
 export const serverAttack: Part = suitePart({
   name: "server-attack",
   summary: "every known attack on a server at once for ten minutes; an honest tenant's answers stay right and fast",
-  suites: ["test/server-attack.test.ts"],
+  suites: ["test/attacks/server.test.ts"],
   isOfBuild: true,
   flags: [],
 });
@@ -91,7 +91,7 @@ export const serverAttack: Part = suitePart({
 export const malformed: Part = suitePart({
   name: "malformed",
   summary: "--requests requests that are wrong in every way; none is counted, and memory stays flat",
-  suites: ["test/server-malformed.test.ts"],
+  suites: ["test/server/malformed.test.ts"],
   flags: ["requests"],
 });
 
@@ -99,10 +99,10 @@ export const models: Part = suitePart({
   name: "models",
   summary: "the library against the reference model, random interleavings, named worlds, isolation of keys",
   suites: [
-    "test/reference.test.ts",
-    "test/interleavings.test.ts",
-    "test/sim-scenarios.test.ts",
-    "test/sim-isolation.test.ts",
+    "test/protocol/reference.test.ts",
+    "test/protocol/interleavings.test.ts",
+    "test/sim/scenarios.test.ts",
+    "test/sim/isolation.test.ts",
   ],
   flags: ["only"],
 });

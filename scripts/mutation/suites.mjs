@@ -1,12 +1,15 @@
 /**
- * The suites that are run against the mutants of one folder: those beside its source, the specs that speak of it, and as a last resort small
+ * The suites that are run against the mutants of one folder: those beside its source, the suites of the protocol that concern it, and as a last resort small
  * worlds of the simulator. None that needs a server, a second or a build.
  */
-const SPECS = {
+const CONVERGENCE = ["convergence", "strict-mode", "origin-failures", "close"].map(
+  (name) => `test/protocol/${name}.test.ts`,
+);
+const PROTOCOL = {
   core: [],
-  engine: ["packages/sluice/src/limiter/limiter.test.ts", "test/spec-003*.test.ts", "test/reference.test.ts"],
-  origin: ["packages/sluice/src/origin/redis/command-bytes.test.ts", "test/spec-003*.test.ts"],
-  global: ["test/spec-000.test.ts", "test/spec-001.test.ts", "test/spec-003-close.test.ts", "test/spec-004.test.ts"],
+  engine: ["packages/sluice/src/limiter/limiter.test.ts", ...CONVERGENCE, "test/protocol/reference.test.ts"],
+  origin: ["packages/sluice/src/origin/redis/command-bytes.test.ts", ...CONVERGENCE],
+  global: ["denials", "request-path", "close", "global-counts"].map((name) => `test/protocol/${name}.test.ts`),
 };
 const WORLDS = "packages/sim/src/world/small-worlds.test.ts";
 
@@ -25,7 +28,11 @@ const OWN_ONLY = {
 
 /** @param {string} folder */
 export function suitesOf(folder) {
-  return [`packages/sluice/src/${folder}/*.test.ts`, ...SPECS[/** @type {keyof typeof SPECS} */ (folder)], WORLDS];
+  return [
+    `packages/sluice/src/${folder}/*.test.ts`,
+    ...PROTOCOL[/** @type {keyof typeof PROTOCOL} */ (folder)],
+    WORLDS,
+  ];
 }
 
 /**

@@ -7,9 +7,9 @@
  */
 import { type Decision, type Duration, Limiter } from "sluice";
 import { describe, expect, test } from "vitest";
-import * as invariants from "../packages/sim/src/model/invariants.ts";
-import { byLength, figure } from "./rig/length.ts";
-import { SeededRandom } from "./seeded-random.ts";
+import * as invariants from "../../packages/sim/src/model/invariants.ts";
+import { byLength, figure } from "../rig/length.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 const CELLS_MAX = 100_000;
 const HONEST = 1_000;

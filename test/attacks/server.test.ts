@@ -9,18 +9,18 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SYSTEM } from "../packages/server/src/system/system.ts";
-import { type LoadResult, LoadTally } from "../packages/server/src/tools/load/load-result.ts";
-import { OpenLoop } from "../packages/server/src/tools/load/open-loop.ts";
-import { Attacker, type AttackReport } from "./attacks/attacker.ts";
-import { makeCertificate } from "./rig/certificate.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { byLength, figure } from "./rig/length.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { SluiceServer, sluice, type Variables } from "./rig/sluice-server.ts";
-import { starvedMs } from "./rig/starvation.ts";
+import { SYSTEM } from "../../packages/server/src/system/system.ts";
+import { type LoadResult, LoadTally } from "../../packages/server/src/tools/load/load-result.ts";
+import { OpenLoop } from "../../packages/server/src/tools/load/open-loop.ts";
+import { makeCertificate } from "../rig/certificate.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { byLength, figure } from "../rig/length.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { SluiceServer, sluice, type Variables } from "../rig/sluice-server.ts";
+import { starvedMs } from "../rig/starvation.ts";
+import { Attacker, type AttackReport } from "./attacker.ts";
 
 interface Plan {
   readonly calmMs: number;

@@ -7,7 +7,7 @@
 import type { Decision } from "sluice";
 import { describe, expect, test } from "vitest";
 
-const built: string = new URL("../packages/sluice/dist/index.js", import.meta.url).href;
+const built: string = new URL("../../packages/sluice/dist/index.js", import.meta.url).href;
 const { Limiter } = (await import(built)) as typeof import("sluice");
 
 /** 5,000 answers of 128 bytes are 0.6 MB: they fit the young generation, so nothing is collected while they are counted. */

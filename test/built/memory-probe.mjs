@@ -1,5 +1,5 @@
 /** Fills a limiter with keys, in one or two generations, and prints what a key takes. Run with --expose-gc. */
-const { Limiter } = await import(new URL("../packages/sluice/dist/index.js", import.meta.url).href);
+const { Limiter } = await import(new URL("../../packages/sluice/dist/index.js", import.meta.url).href);
 const collect = globalThis.gc;
 if (collect === undefined) throw new Error("run with --expose-gc");
 

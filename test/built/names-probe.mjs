@@ -1,5 +1,5 @@
 /** Asks a limiter with an origin about the longest identifiers, and prints what it takes. Run with --expose-gc. */
-const { Limiter } = await import(new URL("../packages/sluice/dist/index.js", import.meta.url).href);
+const { Limiter } = await import(new URL("../../packages/sluice/dist/index.js", import.meta.url).href);
 const collect = globalThis.gc;
 if (collect === undefined) throw new Error("run with --expose-gc");
 

@@ -10,11 +10,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
 
 const run = promisify(execFile);
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const PACKAGES = ["sluice", "server"] as const;
 /** What a package is made of, and nothing else: no source, no test, no map. */
 const PACKED = /^(?:LICENSE|README\.md|package\.json|bin\/sluice\.mjs|dist\/[\w-]+\.(?:js|d\.ts))$/;

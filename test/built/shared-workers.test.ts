@@ -1,12 +1,12 @@
 /** Real workers that share the origin of their parent, by `fork` and by `node:cluster`, checked by the simulator's checker. */
 import type { HistoryLine } from "@sluice/sim";
 import { afterEach, describe, expect, test } from "vitest";
-import { byLength, figure } from "./rig/length.ts";
-import { poll } from "./rig/poll.ts";
-import { kill } from "./rig/process-signals.ts";
-import { SharedParent } from "./rig/shared-parent.ts";
-import { STARVED_MAX_MS } from "./rig/starvation.ts";
-import { acceptedOf, admittedRatios, check, flushedMs, sumOf, type WorkerLoad, Workers } from "./rig/workers.ts";
+import { byLength, figure } from "../rig/length.ts";
+import { poll } from "../rig/poll.ts";
+import { kill } from "../rig/process-signals.ts";
+import { SharedParent } from "../rig/shared-parent.ts";
+import { STARVED_MAX_MS } from "../rig/starvation.ts";
+import { acceptedOf, admittedRatios, check, flushedMs, sumOf, type WorkerLoad, Workers } from "../rig/workers.ts";
 
 let parent: SharedParent;
 let workers: Workers;

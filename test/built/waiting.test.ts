@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { Processes } from "./processes.ts";
+import { Processes } from "../support/processes.ts";
 
 const TIMEOUT_MS = 300;
 
@@ -47,7 +47,7 @@ describe("a request that waits", () => {
     ["a request", "console.log((await limiter.limit(key)).degraded);", "true"],
     ["close", "void limiter.limit(key); console.log((await limiter.close()).lost);", "1"],
   ])("keeps its process alive on an origin that never answers: %s", async (_, ask, printed) => {
-    const built = new URL("../packages/sluice/dist/index.js", import.meta.url).href;
+    const built = new URL("../../packages/sluice/dist/index.js", import.meta.url).href;
     const script = `
       const { Limiter } = await import(${JSON.stringify(built)});
       const never = () => new Promise(() => {});
@@ -56,7 +56,7 @@ describe("a request that waits", () => {
       ${ask}`;
     const args = ["--input-type=module", "--eval", script];
     const { stdout } = await promisify(execFile)(process.execPath, args, {
-      cwd: fileURLToPath(new URL(".", import.meta.url)),
+      cwd: fileURLToPath(new URL("..", import.meta.url)),
     });
     expect(stdout.trim()).toBe(printed);
   });

@@ -218,7 +218,7 @@ export const TESTED_CANARIES: readonly TestedCanary[] = [
         replace: "    if (durationMs >= 0 || this.#slots.has(slot)) return;\n",
       },
     ],
-    suite: "test/sim-scenarios.test.ts",
+    suite: "test/sim/scenarios.test.ts",
     test: "requests that wait for the origin",
   },
   {
@@ -244,7 +244,7 @@ export const TESTED_CANARIES: readonly TestedCanary[] = [
         replace: "void settled.then(() => {});\n      const outcome: Promise<ReadOutcome> = settled.catch(() => {",
       },
     ],
-    suite: "test/unhandled.test.ts",
+    suite: "test/protocol/unhandled.test.ts",
     test: "a batch is rejected with the clock",
   },
   {

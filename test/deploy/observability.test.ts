@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { METRICS } from "../packages/server/src/metrics/metric-table.ts";
+import { METRICS } from "../../packages/server/src/metrics/metric-table.ts";
 
-const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 
 interface Rule {
   readonly alert: string;

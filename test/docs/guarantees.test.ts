@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
-const root = new URL("../", import.meta.url);
+const root = new URL("../../", import.meta.url);
 const page = readFileSync(new URL("docs/guarantees.md", root), "utf8");
 const constants = [...page.matchAll(/`([A-Z][A-Z_]+)`\s*\|\s*([\d_./ ]+?)\s*\|\s*\[[^\]]+\]\(\.\.\/([^)]+)\)/g)].map(
   ([, name = "", value = "", path = ""]) => ({ name, value, path }),

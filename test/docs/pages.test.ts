@@ -11,9 +11,9 @@ import { fileURLToPath } from "node:url";
 import { format } from "node:util";
 import ts from "typescript";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { ERRORS } from "../packages/sluice/src/core/errors.ts";
+import { ERRORS } from "../../packages/sluice/src/core/errors.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 /** The last two are where `npm start` keeps its data, and where `npm run release-check` packs. */
 const NOT_OURS = new Set(["node_modules", "dist", "coverage", ".git", "sluice-data", "release"]);
 

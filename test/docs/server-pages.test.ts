@@ -1,12 +1,12 @@
 /** docs/configuration.md and docs/commands.md say what the code has: every setting, every exit code, every command. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { EXIT } from "../packages/server/src/cli/exit-codes.ts";
-import { environmentNameOf, flagOf, pathsOf } from "../packages/server/src/config/setting.ts";
-import { ALL_SETTINGS } from "../packages/server/src/config/settings-table.ts";
+import { EXIT } from "../../packages/server/src/cli/exit-codes.ts";
+import { environmentNameOf, flagOf, pathsOf } from "../../packages/server/src/config/setting.ts";
+import { ALL_SETTINGS } from "../../packages/server/src/config/settings-table.ts";
 
 function page(name: string): string {
-  return readFileSync(new URL(`../docs/${name}`, import.meta.url), "utf8");
+  return readFileSync(new URL(`../../docs/${name}`, import.meta.url), "utf8");
 }
 
 /** The cells of every line of a table, without the blanks that align them. */

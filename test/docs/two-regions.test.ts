@@ -8,11 +8,11 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { removeFolder, start, temporaryFolder } from "./rig/child-processes.ts";
-import { freePort } from "./rig/free-port.ts";
-import { redisBinary } from "./rig/redis-binary.ts";
+import { removeFolder, start, temporaryFolder } from "../rig/child-processes.ts";
+import { freePort } from "../rig/free-port.ts";
+import { redisBinary } from "../rig/redis-binary.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = readFileSync(join(root, "docs", "two-regions.md"), "utf8");
 const commands = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join("\n");
 const PATH = [dirname(redisBinary()), process.env["PATH"]].join(":");

@@ -3,7 +3,7 @@
  * (design, sections 4, 5, 7).
  */
 import { describe, expect, test } from "vitest";
-import { FLUSH_MS, keyOf, keyText, MINUTE_MS, Processes, request } from "./processes.ts";
+import { FLUSH_MS, keyOf, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
 export function spec003Close({
   store = "memory",

@@ -1,9 +1,9 @@
 /**
  * A suite that runs on every store. Spec 003, convergence within a region: cold, stale and fresh cells, replay. Failures:
- * spec-003-failures-suite.ts.
+ * origin-failures-suite.ts.
  */
 import { describe, expect, test } from "vitest";
-import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "./processes.ts";
+import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
 export function spec003({
   store = "memory",

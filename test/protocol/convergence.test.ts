@@ -1,4 +1,4 @@
 /** Spec 003, convergence within a region, on an origin in memory. */
-import { spec003 } from "./spec-003-suite.ts";
+import { spec003 } from "./convergence-suite.ts";
 
 spec003();

@@ -1,7 +1,7 @@
 /** A suite that runs on every store. Spec 000, the denial channel: the first denial of a window is told to all regions, which deny that cell too. */
 import type { DenialRow, LimiterOptions } from "sluice";
 import { describe, expect, test } from "vitest";
-import { FLUSH_MS, keyOf, MINUTE_MS, type Process, Processes, request } from "./processes.ts";
+import { FLUSH_MS, keyOf, MINUTE_MS, type Process, Processes, request } from "../support/processes.ts";
 
 /** Longer than a jittered write (1 s), and than a jittered read of the active rows (10 s). */
 const WRITE_MS = 1_150;

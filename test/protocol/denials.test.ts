@@ -1,4 +1,4 @@
 /** Spec 000, the denial channel, on counters in memory. */
-import { spec000 } from "./spec-000-suite.ts";
+import { spec000 } from "./denials-suite.ts";
 
 spec000();

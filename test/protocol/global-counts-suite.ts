@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import type { CounterRow } from "sluice";
 import { describe, expect, test } from "vitest";
-import { keyOf, keyText, MINUTE_MS, type Process, Processes, request } from "./processes.ts";
+import { keyOf, keyText, MINUTE_MS, type Process, Processes, request } from "../support/processes.ts";
 
 /** Longer than a jittered publish and a jittered import together. */
 const ROUND_MS = 2_300;

@@ -1,4 +1,4 @@
 /** Spec 004, global counters, on counters in memory. */
-import { spec004 } from "./spec-004-suite.ts";
+import { spec004 } from "./global-counts-suite.ts";
 
 spec004();

@@ -16,9 +16,9 @@ import {
   type Read,
   type TraceEvent,
 } from "sluice";
-import { ManualTime } from "./manual-time.ts";
-import { keyText } from "./processes.ts";
-import { SeededRandom } from "./seeded-random.ts";
+import { ManualTime } from "../support/manual-time.ts";
+import { keyText } from "../support/processes.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 export type Fault = "none" | "refused" | "deaf";
 

@@ -6,8 +6,8 @@
  */
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
+import { byLength, figure } from "../rig/length.ts";
 import { type Action, type Fault, InterleavedWorld, KEYS } from "./interleaved-world.ts";
-import { byLength, figure } from "./rig/length.ts";
 
 const RUNS = byLength({ short: 1_200, ci: 3_500, lab: 35_000 });
 let runs = 0;

@@ -2,10 +2,10 @@
 import fc from "fast-check";
 import { type Decision, Limiter } from "sluice";
 import { describe, expect, test } from "vitest";
-import * as invariants from "../packages/sim/src/model/invariants.ts";
-import type { DurationMs, Sequence } from "../packages/sluice/src/core/brands.ts";
-import { CellTable } from "../packages/sluice/src/engine/cell-table.ts";
-import { SeededRandom } from "./seeded-random.ts";
+import * as invariants from "../../packages/sim/src/model/invariants.ts";
+import type { DurationMs, Sequence } from "../../packages/sluice/src/core/brands.ts";
+import { CellTable } from "../../packages/sluice/src/engine/cell-table.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 interface Ask {
   readonly workspace: string;

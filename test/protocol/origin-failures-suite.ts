@@ -3,7 +3,7 @@
  * fail, healing, the breaker.
  */
 import { describe, expect, test } from "vitest";
-import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "./processes.ts";
+import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
 export function spec003Failures({
   store = "memory",

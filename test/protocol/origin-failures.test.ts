@@ -1,4 +1,4 @@
 /** Spec 003, failure behaviour, on an origin in memory. */
-import { spec003Failures } from "./spec-003-failures-suite.ts";
+import { spec003Failures } from "./origin-failures-suite.ts";
 
 spec003Failures();

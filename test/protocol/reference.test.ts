@@ -6,11 +6,11 @@
  */
 import { type Duration, type Inspection, Limiter } from "sluice";
 import { describe, expect, test } from "vitest";
-import * as invariants from "../packages/sim/src/model/invariants.ts";
-import { type ModelRequest, ReferenceModel } from "../packages/sim/src/model/reference-model.ts";
-import { CLOCK_HOLD_MAX_MS } from "../packages/sluice/src/core/bounds.ts";
-import { byLength, figure } from "./rig/length.ts";
-import { SeededRandom } from "./seeded-random.ts";
+import * as invariants from "../../packages/sim/src/model/invariants.ts";
+import { type ModelRequest, ReferenceModel } from "../../packages/sim/src/model/reference-model.ts";
+import { CLOCK_HOLD_MAX_MS } from "../../packages/sluice/src/core/bounds.ts";
+import { byLength, figure } from "../rig/length.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 const RUNS = byLength({ short: 5, ci: 60, lab: 400 });
 const STEPS = 20_000;
@@ -183,7 +183,7 @@ describe("limiter and reference model", () => {
         for (; step < STEPS; step++) run.step();
       } catch (error) {
         throw new Error(
-          `seed ${seed}, step ${step}; replay: SLUICE_SEED=${seed} npx vitest run test/reference.test.ts`,
+          `seed ${seed}, step ${step}; replay: SLUICE_SEED=${seed} npx vitest run test/protocol/reference.test.ts`,
           {
             cause: error,
           },

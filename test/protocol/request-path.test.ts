@@ -1,6 +1,6 @@
 /** Spec 001, the request path: two cells, the sliding window over regional and global counts, all-or-nothing batches. */
 import { describe, expect, test } from "vitest";
-import { FLUSH_MS, keyOf, keyText, MINUTE_MS, Processes, request } from "./processes.ts";
+import { FLUSH_MS, keyOf, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
 /** A process with every kind of count: own, of other processes and of other regions, in both windows. */
 async function setUp() {

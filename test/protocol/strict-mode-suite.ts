@@ -2,7 +2,7 @@
 
 import type { BatchDecision, Decision } from "sluice";
 import { describe, expect, test } from "vitest";
-import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "./processes.ts";
+import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
 export function spec003Strict({
   store = "memory",

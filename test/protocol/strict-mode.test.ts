@@ -1,4 +1,4 @@
 /** Spec 003, strict mode, on an origin in memory. */
-import { spec003Strict } from "./spec-003-strict-suite.ts";
+import { spec003Strict } from "./strict-mode-suite.ts";
 
 spec003Strict();

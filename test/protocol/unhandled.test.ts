@@ -5,7 +5,7 @@
 
 import type { Clock, LimiterOptions, TraceEvent } from "sluice";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FLUSH_MS, MINUTE_MS, Processes, request } from "./processes.ts";
+import { FLUSH_MS, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
 const unhandled: unknown[] = [];
 const listen = (error: unknown) => void unhandled.push(error);

@@ -4,9 +4,9 @@ import { Redis } from "ioredis";
 import type { Origin } from "sluice";
 import { type RedisOptions, redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll } from "vitest";
-import { originConformance } from "../packages/sluice/src/origin/origin-conformance.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
+import { originConformance } from "../../packages/sluice/src/origin/origin-conformance.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
 import {
   type Encrypted,
   startCluster,
@@ -14,7 +14,7 @@ import {
   startWatched,
   type ThreeNodes,
   type Watched,
-} from "./rig/redis-topologies.ts";
+} from "../rig/redis-topologies.ts";
 
 const isDeep = process.env["CI"] === "true";
 const open: Origin[] = [];
@@ -63,7 +63,7 @@ const deployments: Record<string, () => RedisOptions> = {
 };
 
 for (const [name, options] of Object.entries(deployments)) {
-  // The whole suite on one server always, on the others with CI=true; what differs between them is in redis-driver.test.ts.
+  // The whole suite on one server always, on the others with CI=true; what differs between them is in driver.test.ts.
   if (name !== "one server" && !isDeep) continue;
   originConformance(name, async () => ({ origin: await connect(options()), nowMs: () => Date.now(), elapse }));
 }

@@ -5,11 +5,11 @@ import { Redis } from "ioredis";
 import type { Origin, Raise, SluiceError } from "sluice";
 import { type RedisOptions, redisOrigin } from "sluice/redis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { failureOf } from "../packages/sluice/src/origin/redis/failure.ts";
-import { FaultProxy } from "./rig/fault-proxy.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { startCluster, startEncrypted, startWatched } from "./rig/redis-topologies.ts";
+import { failureOf } from "../../packages/sluice/src/origin/redis/failure.ts";
+import { FaultProxy } from "../rig/fault-proxy.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { startCluster, startEncrypted, startWatched } from "../rig/redis-topologies.ts";
 
 const LIFE_MS = 60_000;
 let server: RedisServer;

@@ -2,11 +2,11 @@
 import { Limiter, type LimiterEvent, type LimiterOptions, type Origin, type Raise } from "sluice";
 import { type RedisOptions, redisOrigin } from "sluice/redis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type CommandFault, FaultProxy } from "./rig/fault-proxy.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { startCluster, startWatched } from "./rig/redis-topologies.ts";
-import { storedCells, storedTotal } from "./rig/stored-cells.ts";
+import { type CommandFault, FaultProxy } from "../rig/fault-proxy.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { startCluster, startWatched } from "../rig/redis-topologies.ts";
+import { storedCells, storedTotal } from "../rig/stored-cells.ts";
 
 const isDeep = process.env["CI"] === "true";
 const open: (() => unknown)[] = [];

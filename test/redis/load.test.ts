@@ -2,12 +2,12 @@
 import { type Decision, type Duration, Limiter, type LimiterOptions, type LimitRequest } from "sluice";
 import { redisOrigin } from "sluice/redis";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ManualTime } from "./manual-time.ts";
-import { byLength, figure, LENGTH } from "./rig/length.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { starvedMs } from "./rig/starvation.ts";
-import { storedTotal } from "./rig/stored-cells.ts";
+import { byLength, figure, LENGTH } from "../rig/length.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { starvedMs } from "../rig/starvation.ts";
+import { storedTotal } from "../rig/stored-cells.ts";
+import { ManualTime } from "../support/manual-time.ts";
 
 let server: RedisServer;
 let limiter: Limiter;

@@ -1,10 +1,10 @@
 /** Real processes on a real Redis, their histories checked by the simulator's checker. They run the built package. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { byLength, figure } from "./rig/length.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { STARVED_MAX_MS } from "./rig/starvation.ts";
-import { storedCells } from "./rig/stored-cells.ts";
+import { byLength, figure } from "../rig/length.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { STARVED_MAX_MS } from "../rig/starvation.ts";
+import { storedCells } from "../rig/stored-cells.ts";
 import {
   acceptedOf,
   admittedRatios,
@@ -14,8 +14,8 @@ import {
   sumOf,
   type WorkerLoad,
   Workers,
-} from "./rig/workers.ts";
-import { SeededRandom } from "./seeded-random.ts";
+} from "../rig/workers.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 const SEED = Number(process.env["SLUICE_SEED"] ?? 20_261_116);
 let server: RedisServer;

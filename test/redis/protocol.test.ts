@@ -6,14 +6,14 @@ import { randomUUID } from "node:crypto";
 import { createClient } from "@redis/client";
 import { redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll } from "vitest";
-import { Processes } from "./processes.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { spec003Close } from "./spec-003-close-suite.ts";
-import { spec003Failures } from "./spec-003-failures-suite.ts";
-import { spec003Strict } from "./spec-003-strict-suite.ts";
-import { spec003 } from "./spec-003-suite.ts";
-import { SQL_NAMES, type SqlName, type SqlStoreRig, startSql } from "./sql-stores.ts";
-import type { OriginStore } from "./troubled-stores.ts";
+import { spec003Close } from "../protocol/close-suite.ts";
+import { spec003 } from "../protocol/convergence-suite.ts";
+import { spec003Failures } from "../protocol/origin-failures-suite.ts";
+import { spec003Strict } from "../protocol/strict-mode-suite.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { SQL_NAMES, type SqlName, type SqlStoreRig, startSql } from "../rig/sql-stores.ts";
+import { Processes } from "../support/processes.ts";
+import type { OriginStore } from "../support/troubled-stores.ts";
 
 const isDeep = process.env["CI"] === "true";
 /** What differs between the databases is in the conformance suite: with CI=true all of them stand behind Redis. */

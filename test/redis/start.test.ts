@@ -2,8 +2,8 @@
 import { Limiter, type LimitRequest } from "sluice";
 import { redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
 
 const key: LimitRequest = { namespace: "api", identifier: "user_42", limit: 100, duration: "1h" };
 let server: RedisServer;

@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { Limiter, type Origin } from "sluice";
 import { redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { STARVED_MAX_MS, watched } from "./rig/starvation.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { STARVED_MAX_MS, watched } from "../rig/starvation.ts";
 
 const AWAY_MS = 3;
 const ALLOWS = 60;

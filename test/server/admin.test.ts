@@ -1,26 +1,26 @@
 /** The admin store on the three databases, on real servers: the conformance suite, and what happens when one is in trouble. */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { AdminSchemaError, adminTables, migrateAdmin } from "../packages/server/src/admin/admin-schema.ts";
-import { AdminStoreAway } from "../packages/server/src/admin/admin-store.ts";
-import { adminStoreConformance, type StoreSetUp } from "../packages/server/src/admin/admin-store-conformance.ts";
+import { AdminSchemaError, adminTables, migrateAdmin } from "../../packages/server/src/admin/admin-schema.ts";
+import { AdminStoreAway } from "../../packages/server/src/admin/admin-store.ts";
+import { adminStoreConformance, type StoreSetUp } from "../../packages/server/src/admin/admin-store-conformance.ts";
 import {
   type AdminPlace,
   openAdminLink,
   openAdminStore,
   sqlitePath,
-} from "../packages/server/src/admin/open-admin-store.ts";
-import { auditSpanSql } from "../packages/server/src/admin/sql-audit.ts";
-import type { RunSql, SqlValue } from "../packages/server/src/admin/sql-link.ts";
-import { loadDriver } from "../packages/server/src/admin/sqlite-admin.ts";
-import { SYSTEM } from "../packages/server/src/system/system.ts";
-import { ManualTime } from "./manual-time.ts";
-import { oddIdentifiers } from "./odd-identifiers.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { runSluice } from "./rig/command-line.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { PostgresServer } from "./rig/postgres-server.ts";
+} from "../../packages/server/src/admin/open-admin-store.ts";
+import { auditSpanSql } from "../../packages/server/src/admin/sql-audit.ts";
+import type { RunSql, SqlValue } from "../../packages/server/src/admin/sql-link.ts";
+import { loadDriver } from "../../packages/server/src/admin/sqlite-admin.ts";
+import { SYSTEM } from "../../packages/server/src/system/system.ts";
+import { ManualTime } from "../support/manual-time.ts";
+import { oddIdentifiers } from "../support/odd-identifiers.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { runSluice } from "../rig/command-line.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { PostgresServer } from "../rig/postgres-server.ts";
 
 const isDeep = process.env["CI"] === "true";
 const identifiers = oddIdentifiers(20_261, isDeep ? 2_000 : 30);

@@ -1,8 +1,8 @@
 /** Guessed keys: slowed down, logged and counted, and never at the cost of a client with a valid key. */
 import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
 
 const KEY = "a-preset-key-of-24-chars";
 const LIMIT = JSON.stringify({ namespace: "api", identifier: "user_1", limit: 1_000_000, duration: 600_000 });

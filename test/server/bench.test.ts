@@ -1,11 +1,11 @@
 /** `sluice bench` as a process beside a real server: its counts are the server's, and a server that stands still shows. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { LoadResult } from "../packages/server/src/tools/load/load-result.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { freePort } from "./rig/free-port.ts";
-import { poll } from "./rig/poll.ts";
-import { freeze, thaw } from "./rig/process-signals.ts";
-import { type Ended, SluiceServer, sluice } from "./rig/sluice-server.ts";
+import type { LoadResult } from "../../packages/server/src/tools/load/load-result.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { freePort } from "../rig/free-port.ts";
+import { poll } from "../rig/poll.ts";
+import { freeze, thaw } from "../rig/process-signals.ts";
+import { type Ended, SluiceServer, sluice } from "../rig/sluice-server.ts";
 
 let server: SluiceServer;
 const folder = temporaryFolder();

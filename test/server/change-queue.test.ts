@@ -1,9 +1,9 @@
 /** The queue before the admin store, in time by hand. */
 import { describe, expect, test } from "vitest";
-import { TooManyChanges } from "../packages/server/src/admin/admin-store.ts";
-import { ChangeQueue } from "../packages/server/src/admin/change-queue.ts";
-import { SYSTEM } from "../packages/server/src/system/system.ts";
-import { ManualTime } from "./manual-time.ts";
+import { TooManyChanges } from "../../packages/server/src/admin/admin-store.ts";
+import { ChangeQueue } from "../../packages/server/src/admin/change-queue.ts";
+import { SYSTEM } from "../../packages/server/src/system/system.ts";
+import { ManualTime } from "../support/manual-time.ts";
 
 /** A queue whose work ends when the test says so. */
 function queueWithGate(isBlocking = false) {

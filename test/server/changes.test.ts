@@ -1,6 +1,6 @@
-/** `listChanges`: the audit trail by the API. Who may read it is in server-matrix.test.ts, with all routes. */
+/** `listChanges`: the audit trail by the API. Who may read it is in matrix.test.ts, with all routes. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ApiServer, startApi } from "./rig/api-server.ts";
+import { type ApiServer, startApi } from "../rig/api-server.ts";
 
 const DURATION = 60_000;
 

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runProgram } from "../packages/server/src/cli/program.ts";
-import { startOps } from "../packages/server/src/serve/ops-listener.ts";
-import type { Console } from "../packages/server/src/terminal/console.ts";
-import { type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
-import { freePort } from "./rig/free-port.ts";
+import { runProgram } from "../../packages/server/src/cli/program.ts";
+import { startOps } from "../../packages/server/src/serve/ops-listener.ts";
+import type { Console } from "../../packages/server/src/terminal/console.ts";
+import { type ApiServer, ROOT, startApi } from "../rig/api-server.ts";
+import { freePort } from "../rig/free-port.ts";
 
 let server: ApiServer;
 let folder = "";

@@ -2,9 +2,9 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { Connections } from "../packages/server/src/http/pipeline/connections.ts";
-import type { CutReason } from "../packages/server/src/metrics/tally.ts";
-import { poll } from "./rig/poll.ts";
+import { Connections } from "../../packages/server/src/http/pipeline/connections.ts";
+import type { CutReason } from "../../packages/server/src/metrics/tally.ts";
+import { poll } from "../rig/poll.ts";
 
 const SEND_TIMEOUT_MS = 20_000;
 const IDLE_MAX_MS = 75_000;

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
-import { makeCertificate } from "./rig/certificate.ts";
-import { removeFolder } from "./rig/child-processes.ts";
-import { poll } from "./rig/poll.ts";
+import { type ApiServer, ROOT, startApi } from "../rig/api-server.ts";
+import { makeCertificate } from "../rig/certificate.ts";
+import { removeFolder } from "../rig/child-processes.ts";
+import { poll } from "../rig/poll.ts";
 
 /** The least that Node's checks, twice a second, can tell apart. */
 const REQUEST_TIMEOUT_MS = 500;

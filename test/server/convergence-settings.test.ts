@@ -1,10 +1,10 @@
 /** The settings of convergence are options of the library: their bounds and defaults are the library's own. */
 import { Limiter, type LimiterOptions, memoryCounters } from "sluice";
 import { describe, expect, test } from "vitest";
-import { CONVERGENCE_SETTINGS } from "../packages/server/src/config/convergence-table.ts";
-import { SETTINGS } from "../packages/server/src/config/settings-table.ts";
-import * as bounds from "../packages/sluice/src/core/bounds.ts";
-import { readOptions } from "../packages/sluice/src/limiter/options.ts";
+import { CONVERGENCE_SETTINGS } from "../../packages/server/src/config/convergence-table.ts";
+import { SETTINGS } from "../../packages/server/src/config/settings-table.ts";
+import * as bounds from "../../packages/sluice/src/core/bounds.ts";
+import { readOptions } from "../../packages/sluice/src/limiter/options.ts";
 
 type Name = keyof typeof CONVERGENCE_SETTINGS;
 

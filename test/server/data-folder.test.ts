@@ -4,11 +4,11 @@
 import { chmodSync, lchownSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { dataRisks } from "../packages/server/src/serve/data-risk.ts";
-import { FolderFailure, makeFolder } from "../packages/server/src/system/folder.ts";
-import { dataFinding } from "../packages/server/src/tools/doctor/machine-checks.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { SluiceServer, sluice } from "./rig/sluice-server.ts";
+import { dataRisks } from "../../packages/server/src/serve/data-risk.ts";
+import { FolderFailure, makeFolder } from "../../packages/server/src/system/folder.ts";
+import { dataFinding } from "../../packages/server/src/tools/doctor/machine-checks.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { SluiceServer, sluice } from "../rig/sluice-server.ts";
 
 let folder = "";
 let data = "";

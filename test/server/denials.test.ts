@@ -3,11 +3,11 @@
  * too, without having counted it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
 
 /** So long that no window ends during the test. */
 const BODY = { namespace: "api", identifier: "abuser", limit: 100, duration: 30 * 86_400_000 };

@@ -1,15 +1,15 @@
 /** The memory directory on a real SQLite store, in time by hand. */
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type AdminStore, AdminStoreAway } from "../packages/server/src/admin/admin-store.ts";
-import { bootstrap } from "../packages/server/src/admin/bootstrap.ts";
-import { MemoryDirectory } from "../packages/server/src/admin/memory-directory.ts";
-import { openAdminLink, openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
-import type { KeyRecord } from "../packages/server/src/admin/records.ts";
-import { hashOf } from "../packages/server/src/admin/token.ts";
-import { SYSTEM } from "../packages/server/src/system/system.ts";
-import { ManualTime } from "./manual-time.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
+import { type AdminStore, AdminStoreAway } from "../../packages/server/src/admin/admin-store.ts";
+import { bootstrap } from "../../packages/server/src/admin/bootstrap.ts";
+import { MemoryDirectory } from "../../packages/server/src/admin/memory-directory.ts";
+import { openAdminLink, openAdminStore } from "../../packages/server/src/admin/open-admin-store.ts";
+import type { KeyRecord } from "../../packages/server/src/admin/records.ts";
+import { hashOf } from "../../packages/server/src/admin/token.ts";
+import { SYSTEM } from "../../packages/server/src/system/system.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { ManualTime } from "../support/manual-time.ts";
 
 const ACTOR = "cli:tester";
 /** The longest pause between two questions: 500 ms and half of the jitter of 200. */

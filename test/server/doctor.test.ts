@@ -1,17 +1,17 @@
 /** `sluice doctor` against real servers that lack something: what it finds, and how it ends. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { loadSettings } from "../packages/server/src/config/load-settings.ts";
-import type { Finding } from "../packages/server/src/tools/doctor/finding.ts";
-import { certificateFinding } from "../packages/server/src/tools/doctor/machine-checks.ts";
-import { makeCertificate } from "./rig/certificate.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { runSluice } from "./rig/command-line.ts";
-import { freePort } from "./rig/free-port.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { PostgresServer } from "./rig/postgres-server.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { loadSettings } from "../../packages/server/src/config/load-settings.ts";
+import type { Finding } from "../../packages/server/src/tools/doctor/finding.ts";
+import { certificateFinding } from "../../packages/server/src/tools/doctor/machine-checks.ts";
+import { makeCertificate } from "../rig/certificate.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { runSluice } from "../rig/command-line.ts";
+import { freePort } from "../rig/free-port.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { PostgresServer } from "../rig/postgres-server.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
 
 interface Examined {
   readonly code: number;

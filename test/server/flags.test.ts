@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runSluice } from "./rig/command-line.ts";
+import { runSluice } from "../rig/command-line.ts";
 
 /** The words that a section of a help begins its lines with. */
 function namesIn(help: string, section: string): string[] {

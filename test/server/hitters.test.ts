@@ -1,7 +1,7 @@
 /** Who hits a namespace most, by the API and the command line, against what was really asked. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
-import { runSluice } from "./rig/command-line.ts";
+import { type ApiServer, ROOT, startApi } from "../rig/api-server.ts";
+import { runSluice } from "../rig/command-line.ts";
 
 /** So long that no window ends during the test. */
 const DURATION_MS = 30 * 86_400_000;

@@ -1,8 +1,8 @@
 /** What the API answers beyond the clients' calls: overrides, shadows, headers, pages, and the defects that are not copied. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { OpenApi } from "../packages/server/src/http/pages/openapi.ts";
-import { type ApiServer, startApi } from "./rig/api-server.ts";
-import { RawConnection } from "./rig/raw-http.ts";
+import type { OpenApi } from "../../packages/server/src/http/pages/openapi.ts";
+import { type ApiServer, startApi } from "../rig/api-server.ts";
+import { RawConnection } from "../rig/raw-http.ts";
 
 const HOUR_MS = 3_600_000;
 let server: ApiServer;

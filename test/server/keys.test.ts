@@ -2,11 +2,11 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MemoryDirectory } from "../packages/server/src/admin/memory-directory.ts";
-import { openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
-import { SYSTEM } from "../packages/server/src/system/system.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { runSluice } from "./rig/command-line.ts";
+import { MemoryDirectory } from "../../packages/server/src/admin/memory-directory.ts";
+import { openAdminStore } from "../../packages/server/src/admin/open-admin-store.ts";
+import { SYSTEM } from "../../packages/server/src/system/system.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { runSluice } from "../rig/command-line.ts";
 
 const DAY_MS = 86_400_000;
 const TOKEN = /^sluice_[0-9A-Za-z]{38}$/;

@@ -1,9 +1,9 @@
 /** A server with Redis that clients send the longest identifiers to: what their names take is bounded in bytes, and told. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
 
 const CELLS = 500;
 /** So long that no window ends during a test. */

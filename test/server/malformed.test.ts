@@ -4,10 +4,10 @@
  * Drawn from a seed, which a failure prints. The lab sends 200,000; the tests fewer.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
-import { byLength, figure } from "./rig/length.ts";
-import { type RawAnswer, RawConnection } from "./rig/raw-http.ts";
-import { SeededRandom } from "./seeded-random.ts";
+import { type ApiServer, ROOT, startApi } from "../rig/api-server.ts";
+import { byLength, figure } from "../rig/length.ts";
+import { type RawAnswer, RawConnection } from "../rig/raw-http.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 const REQUESTS = byLength({
   short: 5_000,

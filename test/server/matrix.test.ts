@@ -4,9 +4,9 @@
  * The table of routes makes the cases, so a new route is in it by itself.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Route } from "../packages/server/src/http/routes/route.ts";
-import { ROUTES } from "../packages/server/src/http/routes/routes.ts";
-import { type ApiAnswer, type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
+import type { Route } from "../../packages/server/src/http/routes/route.ts";
+import { ROUTES } from "../../packages/server/src/http/routes/routes.ts";
+import { type ApiAnswer, type ApiServer, ROOT, startApi } from "../rig/api-server.ts";
 
 /** What a body names: a namespace of the caller's, a deleted one, one of another workspace, or none at all. */
 const TARGETS = ["own", "ownById", "deleted", "foreignById", "missing", "missingId"] as const;

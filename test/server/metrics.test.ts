@@ -4,14 +4,14 @@
  * server's numbers are theirs, and what Redis holds is what was accepted.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { SeriesTable } from "../packages/server/src/tools/top/series.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { type Answer, SluiceServer } from "./rig/sluice-server.ts";
-import { storedTotal } from "./rig/stored-cells.ts";
-import { SeededRandom } from "./seeded-random.ts";
+import type { SeriesTable } from "../../packages/server/src/tools/top/series.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { type Answer, SluiceServer } from "../rig/sluice-server.ts";
+import { storedTotal } from "../rig/stored-cells.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 
 /** So long that no window ends during a test. */
 const DURATION = 30 * 86_400_000;

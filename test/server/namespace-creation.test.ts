@@ -1,11 +1,11 @@
 /** New namespaces: what one tenant may make, and what the others notice of it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TooManyChanges } from "../packages/server/src/admin/admin-store.ts";
-import { ChangeBrake } from "../packages/server/src/admin/change-brake.ts";
-import { ManualTime } from "./manual-time.ts";
-import { startApi } from "./rig/api-server.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { TooManyChanges } from "../../packages/server/src/admin/admin-store.ts";
+import { ChangeBrake } from "../../packages/server/src/admin/change-brake.ts";
+import { startApi } from "../rig/api-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
+import { ManualTime } from "../support/manual-time.ts";
 
 const rule = { identifier: "x", limit: 10, duration: 60_000 };
 

@@ -1,6 +1,6 @@
 /** The names of namespaces and their ids: one can never be taken for the other. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ApiServer, startApi } from "./rig/api-server.ts";
+import { type ApiServer, startApi } from "../rig/api-server.ts";
 
 let server: ApiServer;
 beforeAll(async () => {

@@ -3,11 +3,11 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { runsInForeground } from "../packages/server/src/cli/npm-parent.ts";
-import { end, removeFolder, start, temporaryFolder } from "./rig/child-processes.ts";
-import { poll } from "./rig/poll.ts";
+import { runsInForeground } from "../../packages/server/src/cli/npm-parent.ts";
+import { end, removeFolder, start, temporaryFolder } from "../rig/child-processes.ts";
+import { poll } from "../rig/poll.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const COMMAND = join(ROOT, "packages/server/bin/sluice.mjs");
 const START_WITHIN_MS = 30_000;
 /** Several looks of the server at its parent. */

@@ -1,9 +1,9 @@
 /** The listener for operators: it answers probes even if a client takes all of its connections. */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type OpsListener, startOps } from "../packages/server/src/serve/ops-listener.ts";
-import { poll } from "./rig/poll.ts";
-import { RawConnection } from "./rig/raw-http.ts";
+import { type OpsListener, startOps } from "../../packages/server/src/serve/ops-listener.ts";
+import { poll } from "../rig/poll.ts";
+import { RawConnection } from "../rig/raw-http.ts";
 
 /** More than it holds, 100. */
 const FLOOD = 150;

@@ -1,6 +1,6 @@
 /** How many overrides there may be, and what a server that has many answers. */
 import { afterEach, describe, expect, test } from "vitest";
-import { type ApiServer, startApi } from "./rig/api-server.ts";
+import { type ApiServer, startApi } from "../rig/api-server.ts";
 
 const HOUR_MS = 3_600_000;
 let server: ApiServer;

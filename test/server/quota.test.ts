@@ -1,6 +1,6 @@
 /** What requests cost of a workspace's quota: each one unit when it arrives, and more where it does more work. */
 import { afterEach, describe, expect, test } from "vitest";
-import { type ApiServer, startApi } from "./rig/api-server.ts";
+import { type ApiServer, startApi } from "../rig/api-server.ts";
 
 /** No test lasts as long, so no unit comes back. */
 const DAY_MS = 86_400_000;

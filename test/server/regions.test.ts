@@ -4,14 +4,14 @@
  */
 import { createConnection } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { kill } from "./rig/process-signals.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { RequestLoad } from "./rig/request-load.ts";
-import { SluiceServer, sluice } from "./rig/sluice-server.ts";
-import { storedCells } from "./rig/stored-cells.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { kill } from "../rig/process-signals.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { RequestLoad } from "../rig/request-load.ts";
+import { SluiceServer, sluice } from "../rig/sluice-server.ts";
+import { storedCells } from "../rig/stored-cells.ts";
 
 /** So long that no window ends during a test. */
 const DURATION = 30 * 86_400_000;

@@ -5,12 +5,12 @@
  * were used in the whole world, and the next request was denied: the rows of the old name counted as those of another region.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { runSluice } from "./rig/command-line.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { runSluice } from "../rig/command-line.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
 
 /** So long that no window ends during a test. */
 const BODY = { namespace: "api", identifier: "shared", limit: 100, duration: 30 * 86_400_000 };

@@ -1,10 +1,10 @@
 /** The lines of requests in the log: which there are, what they say, and what they leave out. */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { RequestLogSettings } from "../packages/server/src/http/pipeline/request-log.ts";
-import { type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
-import { poll } from "./rig/poll.ts";
-import { RawConnection } from "./rig/raw-http.ts";
+import type { RequestLogSettings } from "../../packages/server/src/http/pipeline/request-log.ts";
+import { type ApiServer, ROOT, startApi } from "../rig/api-server.ts";
+import { poll } from "../rig/poll.ts";
+import { RawConnection } from "../rig/raw-http.ts";
 
 const LIMIT = { namespace: "api", identifier: "somebody@example.com", limit: 1, duration: 3_600_000 };
 const TRACE_PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";

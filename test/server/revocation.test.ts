@@ -1,15 +1,15 @@
 /** Revocation: what a key can still do while and after it is revoked, however many changes it has queued. */
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { newId } from "../packages/server/src/admin/admin-id.ts";
-import { openAdminLink, openAdminStore } from "../packages/server/src/admin/open-admin-store.ts";
-import { hashOf, newToken, startOf } from "../packages/server/src/admin/token.ts";
-import { SYSTEM } from "../packages/server/src/system/system.ts";
-import { type ApiServer, startApi } from "./rig/api-server.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { poll } from "./rig/poll.ts";
-import { SluiceServer, sluice } from "./rig/sluice-server.ts";
-import { starvedMs } from "./rig/starvation.ts";
+import { newId } from "../../packages/server/src/admin/admin-id.ts";
+import { openAdminLink, openAdminStore } from "../../packages/server/src/admin/open-admin-store.ts";
+import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
+import { SYSTEM } from "../../packages/server/src/system/system.ts";
+import { type ApiServer, startApi } from "../rig/api-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { poll } from "../rig/poll.ts";
+import { SluiceServer, sluice } from "../rig/sluice-server.ts";
+import { starvedMs } from "../rig/starvation.ts";
 
 let folder: string;
 beforeAll(() => {

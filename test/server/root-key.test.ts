@@ -3,12 +3,12 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, w
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { end, removeFolder, start, temporaryFolder } from "./rig/child-processes.ts";
-import { DEBIAN, debianBinary } from "./rig/debian-binary.ts";
-import { poll } from "./rig/poll.ts";
-import { SluiceServer, sluice } from "./rig/sluice-server.ts";
+import { end, removeFolder, start, temporaryFolder } from "../rig/child-processes.ts";
+import { DEBIAN, debianBinary } from "../rig/debian-binary.ts";
+import { poll } from "../rig/poll.ts";
+import { SluiceServer, sluice } from "../rig/sluice-server.ts";
 
-const COMMAND = fileURLToPath(new URL("../packages/server/bin/sluice.mjs", import.meta.url));
+const COMMAND = fileURLToPath(new URL("../../packages/server/bin/sluice.mjs", import.meta.url));
 const SCRIPT = debianBinary(DEBIAN.script);
 const LIMIT = { namespace: "api", identifier: "user_1", limit: 100, duration: 60_000 };
 

@@ -7,13 +7,13 @@ import { request as requestOverTls } from "node:https";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { makeCertificate } from "./rig/certificate.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { runSluice } from "./rig/command-line.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { makeCertificate } from "../rig/certificate.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { runSluice } from "../rig/command-line.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
 
 /** Those with a `/` and a `%` stand in a URL as something else: both are looked for. */
 const PLANTED = {

@@ -1,9 +1,9 @@
 /** Two servers on one data folder: each would count alone, and nothing else would tell. Commands work beside a server. */
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { type ServerOptions, SluiceServer, sluice } from "./rig/sluice-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { type ServerOptions, SluiceServer, sluice } from "../rig/sluice-server.ts";
 
 let folder = "";
 const started: SluiceServer[] = [];

@@ -1,9 +1,9 @@
 /** How `sluice serve` stops with SQL and without Redis: the region's row is the only copy of its counts. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
 
 const KEY = "a-preset-key-of-24-chars";
 /** So long that no window ends during a test. */

@@ -1,10 +1,10 @@
 /** How `sluice serve` ends: what is under way is answered, what is dirty is replayed, and the exit code says whether all of it was. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
-import { storedTotal } from "./rig/stored-cells.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
+import { storedTotal } from "../rig/stored-cells.ts";
 
 const KEY = "a-preset-key-of-24-chars";
 const LIMIT = { namespace: "api", identifier: "user_1", limit: 1_000, duration: 600_000 };

@@ -1,10 +1,10 @@
 /** A server whose admin store cannot be read any more: how long it may answer from memory. */
 import { Limiter } from "sluice";
 import { expect, test } from "vitest";
-import type { Directory } from "../packages/server/src/admin/directory.ts";
-import { readinessOf } from "../packages/server/src/serve/readiness.ts";
-import { startApi } from "./rig/api-server.ts";
-import { poll } from "./rig/poll.ts";
+import type { Directory } from "../../packages/server/src/admin/directory.ts";
+import { readinessOf } from "../../packages/server/src/serve/readiness.ts";
+import { startApi } from "../rig/api-server.ts";
+import { poll } from "../rig/poll.ts";
 
 const rule = { namespace: "api", identifier: "u", limit: 1_000_000, duration: 60_000 };
 

@@ -2,16 +2,16 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openAdminLink } from "../packages/server/src/admin/open-admin-store.ts";
-import { SqlAdminStore } from "../packages/server/src/admin/sql-admin-store.ts";
-import { type AdminDriver, SqlLink } from "../packages/server/src/admin/sql-link.ts";
-import { sqliteAdmin } from "../packages/server/src/admin/sqlite-admin.ts";
-import { WriteWatch } from "../packages/server/src/serve/write-watch.ts";
-import { SYSTEM } from "../packages/server/src/system/system.ts";
-import { diskFinding } from "../packages/server/src/tools/doctor/disk-checks.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { poll } from "./rig/poll.ts";
-import { SluiceServer, sluice } from "./rig/sluice-server.ts";
+import { openAdminLink } from "../../packages/server/src/admin/open-admin-store.ts";
+import { SqlAdminStore } from "../../packages/server/src/admin/sql-admin-store.ts";
+import { type AdminDriver, SqlLink } from "../../packages/server/src/admin/sql-link.ts";
+import { sqliteAdmin } from "../../packages/server/src/admin/sqlite-admin.ts";
+import { WriteWatch } from "../../packages/server/src/serve/write-watch.ts";
+import { SYSTEM } from "../../packages/server/src/system/system.ts";
+import { diskFinding } from "../../packages/server/src/tools/doctor/disk-checks.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { poll } from "../rig/poll.ts";
+import { SluiceServer, sluice } from "../rig/sluice-server.ts";
 
 let folder: string;
 beforeAll(() => {

@@ -1,14 +1,14 @@
 /** `sluice top` against a running server: what it shows is what the server exports, and the terminal is left as it was. */
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { end, removeFolder, start, temporaryFolder } from "./rig/child-processes.ts";
-import { type Ran, runSluice } from "./rig/command-line.ts";
-import { DEBIAN, debianBinary } from "./rig/debian-binary.ts";
-import { freePort } from "./rig/free-port.ts";
-import { poll } from "./rig/poll.ts";
-import { SluiceServer } from "./rig/sluice-server.ts";
+import { end, removeFolder, start, temporaryFolder } from "../rig/child-processes.ts";
+import { type Ran, runSluice } from "../rig/command-line.ts";
+import { DEBIAN, debianBinary } from "../rig/debian-binary.ts";
+import { freePort } from "../rig/free-port.ts";
+import { poll } from "../rig/poll.ts";
+import { SluiceServer } from "../rig/sluice-server.ts";
 
-const COMMAND = fileURLToPath(new URL("../packages/server/bin/sluice.mjs", import.meta.url));
+const COMMAND = fileURLToPath(new URL("../../packages/server/bin/sluice.mjs", import.meta.url));
 /** Of Debian's essential packages. */
 const SCRIPT = debianBinary(DEBIAN.script);
 

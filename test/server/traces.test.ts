@@ -1,11 +1,11 @@
 /** Traces of a real server: what a collector gets, whose trace it is, and that no request feels a collector that is away. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { Collector } from "./rig/collector.ts";
-import { freePort } from "./rig/free-port.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { SluiceServer, type Variables } from "./rig/sluice-server.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { Collector } from "../rig/collector.ts";
+import { freePort } from "../rig/free-port.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { SluiceServer, type Variables } from "../rig/sluice-server.ts";
 
 const ROOT = "a-preset-key-of-24-chars";
 const IDENTIFIER = "somebody@example.com";

@@ -3,7 +3,7 @@ import { Unkey } from "@unkey/api";
 import * as errors from "@unkey/api/models/errors";
 import { Overrides, Ratelimit } from "@unkey/ratelimit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ApiServer, ROOT, startApi } from "./rig/api-server.ts";
+import { type ApiServer, ROOT, startApi } from "../rig/api-server.ts";
 
 let server: ApiServer;
 const unkey = (rootKey = ROOT) =>

@@ -1,11 +1,11 @@
 /** `sluice serve --workers 2`: one port, one count, and nobody missed when one of them dies. */
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { poll } from "./rig/poll.ts";
-import { freeze, hasEnded, kill, thaw } from "./rig/process-signals.ts";
-import { type Answer, SluiceServer } from "./rig/sluice-server.ts";
-import { STARVED_MAX_MS } from "./rig/starvation.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { poll } from "../rig/poll.ts";
+import { freeze, hasEnded, kill, thaw } from "../rig/process-signals.ts";
+import { type Answer, SluiceServer } from "../rig/sluice-server.ts";
+import { STARVED_MAX_MS } from "../rig/starvation.ts";
 
 /** So long that no window ends during the test. */
 const KEY = { namespace: "api", identifier: "user_1", limit: 10, duration: 30 * 86_400_000 };

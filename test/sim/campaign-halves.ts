@@ -2,7 +2,7 @@
  * One half of the campaign: seeds of one parity, the corpus first. Whichever half ends last prints the
  * table of both and holds the totals to what was promised.
  *
- * A seed that fails is reduced, printed, and written into the corpus (test/sim-corpus.json) with its options: every later
+ * A seed that fails is reduced, printed, and written into the corpus (test/sim/corpus.json) with its options: every later
  * run repeats it first. Commit it with the change that fixes it.
  */
 import { execFileSync } from "node:child_process";
@@ -11,8 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as sim from "@sluice/sim";
 import { expect } from "vitest";
-import { byLength } from "./rig/length.ts";
-import { readCorpus, rememberFailure } from "./sim-corpus.ts";
+import { byLength } from "../rig/length.ts";
+import { readCorpus, rememberFailure } from "./corpus.ts";
 import { expectedMarks } from "./sometimes-page.ts";
 
 /** Per half. A seed costs about a sixth of a second of one core. The lab runs as many as its hours take, in chunks of its own. */

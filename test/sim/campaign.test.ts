@@ -1,12 +1,12 @@
 /**
- * The first half of the campaign, and the way to see one world again: SLUICE_SIM_SEED=n npx vitest run test/sim.test.ts, with
+ * The first half of the campaign, and the way to see one world again: SLUICE_SIM_SEED=n npx vitest run test/sim/campaign.test.ts, with
  * SLUICE_SIM_OPTIONS='{…}' where its options are not those that the seed draws.
  *
  * With CI=true both halves together are ≥ 2,000 fresh seeds, ≥ 200 cluster-hours and ≥ 1 million faults; without, a tenth.
  */
 import { describeFailure, reduce, runWorld, type WorldOptions } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
-import { campaignHalf, HALF_TIMEOUT_MS } from "./sim-halves.ts";
+import { campaignHalf, HALF_TIMEOUT_MS } from "./campaign-halves.ts";
 
 const asked = process.env["SLUICE_SIM_SEED"];
 

@@ -4,9 +4,9 @@
  */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { DELAY_WORST, ROUND_WORST } from "../packages/sim/src/checker/horizons.ts";
-import { ERROR_BUDGET_DEFAULT } from "../packages/sluice/src/core/bounds.ts";
-import { publishFloor } from "../packages/sluice/src/global/floor.ts";
+import { DELAY_WORST, ROUND_WORST } from "../../packages/sim/src/checker/horizons.ts";
+import { ERROR_BUDGET_DEFAULT } from "../../packages/sluice/src/core/bounds.ts";
+import { publishFloor } from "../../packages/sluice/src/global/floor.ts";
 
 const HORIZONS = "sim/src/checker/horizons.ts";
 const PLAN_HORIZON = "server/src/tools/plan/horizon.ts";
@@ -63,7 +63,7 @@ const COPIES: readonly Copy[] = [
 const OWN = ["DELAY_WORST", "ROUND_WORST", "FLOOR_DEFAULT", "READS_MAX"];
 
 function textOf(file: string): string {
-  return readFileSync(new URL(`../packages/${file}`, import.meta.url), "utf8");
+  return readFileSync(new URL(`../../packages/${file}`, import.meta.url), "utf8");
 }
 
 function numberIn(file: string, name: string): number {

@@ -1,9 +1,9 @@
-/** Worlds that failed once (test/sim-corpus.json). Every campaign repeats them first. */
+/** Worlds that failed once (test/sim/corpus.json). Every campaign repeats them first. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { CorpusWorld } from "@sluice/sim";
 
-const path = fileURLToPath(new URL("sim-corpus.json", import.meta.url));
+const path = fileURLToPath(new URL("corpus.json", import.meta.url));
 
 export function readCorpus(): CorpusWorld[] {
   return JSON.parse(readFileSync(path, "utf8")) as CorpusWorld[];

@@ -1,7 +1,7 @@
 /** Invariant 15 in whole worlds: a tenant's answers do not change when all others fall silent. */
 import { runIsolation } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
-import { byLength, figure } from "./rig/length.ts";
+import { byLength, figure } from "../rig/length.ts";
 
 const SEEDS = byLength({ short: 8, ci: 40, lab: 400 });
 

@@ -8,7 +8,7 @@ import * as sim from "@sluice/sim";
  */
 const WORLDS_EXPECTED_MIN = 20;
 
-const PAGE = new URL("../docs/sometimes.md", import.meta.url);
+const PAGE = new URL("../../docs/sometimes.md", import.meta.url);
 const HEAD = ["mark", "what happened", "times", "worlds"] as const;
 
 export function sometimesPage(
@@ -29,7 +29,7 @@ export function sometimesPage(
     "",
     "A checker that finds nothing in worlds where nothing happens has shown nothing. So every campaign counts these situations. The",
     "lab fails if one of them did not occur. The tests run fewer worlds, and fail only if a situation is missing that is expected in at",
-    `least ${WORLDS_EXPECTED_MIN} worlds ([test/sim-halves.ts](../test/sim-halves.ts)). They are counted from the history alone`,
+    `least ${WORLDS_EXPECTED_MIN} worlds ([test/sim/campaign-halves.ts](../test/sim/campaign-halves.ts)). They are counted from the history alone`,
     "([marks.ts](../packages/sim/src/checker/marks.ts)).",
     "",
     "Written by `npm run lab -- campaign`:",

@@ -5,15 +5,15 @@
 import { type Counters, memoryCounters, memoryOrigin, type Origin } from "sluice";
 import { redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { encodeKey, type Key } from "../packages/sluice/src/engine/key.ts";
-import { countersConformance, readWhole } from "../packages/sluice/src/global/counters-conformance.ts";
-import { oddIdentifiers } from "./odd-identifiers.ts";
-import { Processes } from "./processes.ts";
-import { poll } from "./rig/poll.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { spec000 } from "./spec-000-suite.ts";
-import { spec004 } from "./spec-004-suite.ts";
-import { OVERLAP_MS, SQL_NAMES, type SqlStoreRig, startSql } from "./sql-stores.ts";
+import { encodeKey, type Key } from "../../packages/sluice/src/engine/key.ts";
+import { countersConformance, readWhole } from "../../packages/sluice/src/global/counters-conformance.ts";
+import { spec000 } from "../protocol/denials-suite.ts";
+import { spec004 } from "../protocol/global-counts-suite.ts";
+import { poll } from "../rig/poll.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { OVERLAP_MS, SQL_NAMES, type SqlStoreRig, startSql } from "../rig/sql-stores.ts";
+import { oddIdentifiers } from "../support/odd-identifiers.ts";
+import { Processes } from "../support/processes.ts";
 
 const isDeep = process.env["CI"] === "true";
 const rigs = new Map<string, SqlStoreRig>();

@@ -7,13 +7,13 @@ import { type MysqlOptions, migrateMysql, mysqlCounters } from "sluice/mysql";
 import { migratePostgres, type PostgresOptions, postgresCounters } from "sluice/postgres";
 import { migrateSqlite, sqliteCounters } from "sluice/sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { readWhole } from "../packages/sluice/src/global/counters-conformance.ts";
-import { makeCertificate } from "./rig/certificate.ts";
-import { removeFolder, temporaryFolder } from "./rig/child-processes.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { PostgresServer } from "./rig/postgres-server.ts";
-import { TcpFaultProxy } from "./rig/tcp-fault-proxy.ts";
+import { readWhole } from "../../packages/sluice/src/global/counters-conformance.ts";
+import { makeCertificate } from "../rig/certificate.ts";
+import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { PostgresServer } from "../rig/postgres-server.ts";
+import { TcpFaultProxy } from "../rig/tcp-fault-proxy.ts";
 
 const folder = temporaryFolder();
 const { ca, certFile, keyFile, folder: certificates } = makeCertificate();
@@ -90,7 +90,7 @@ const KINDS: readonly Kind[] = [
     make: (tablePrefix, _as, more) => opened(sqliteCounters({ path, tablePrefix, ...more })),
     migrate: (tablePrefix) => migrateSqlite({ path, tablePrefix }),
     ask: async (sql) => {
-      const { SqliteLink } = await import("../packages/sluice/src/global/sql/sqlite/link.ts");
+      const { SqliteLink } = await import("../../packages/sluice/src/global/sql/sqlite/link.ts");
       const link = new SqliteLink({ path });
       const answer = await link.run("write", { text: sql, values: [] });
       await link.close();

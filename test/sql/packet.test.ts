@@ -5,9 +5,9 @@
 import { Limiter } from "sluice";
 import { mysqlCounters } from "sluice/mysql";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runSluice } from "./rig/command-line.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
+import { runSluice } from "../rig/command-line.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
 
 /** 200 identifiers of 508 emoji are 400 kB: three statements of 128 KiB do not hold them. */
 const PACKET_BYTES = 128 * 1024;

@@ -2,9 +2,9 @@
 import { Limiter, type LimiterEvent, memoryOrigin } from "sluice";
 import { mysqlCounters } from "sluice/mysql";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readWhole } from "../packages/sluice/src/global/counters-conformance.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
+import { readWhole } from "../../packages/sluice/src/global/counters-conformance.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
 
 const CAPS = { namespaceRowsMax: 50, workspaceRowsMax: 80 };
 const INVENTED = 200;

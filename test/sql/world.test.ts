@@ -4,13 +4,13 @@
  */
 import type { FaultKind, HistoryLine } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
-import { byLength, figure, LENGTH } from "./rig/length.ts";
-import { MariadbServer } from "./rig/mariadb-server.ts";
-import { poll } from "./rig/poll.ts";
-import { PostgresServer } from "./rig/postgres-server.ts";
-import { RedisServer } from "./rig/redis-server.ts";
-import { TcpFaultProxy } from "./rig/tcp-fault-proxy.ts";
-import { check, type WorkerLoad, Workers } from "./rig/workers.ts";
+import { byLength, figure, LENGTH } from "../rig/length.ts";
+import { MariadbServer } from "../rig/mariadb-server.ts";
+import { poll } from "../rig/poll.ts";
+import { PostgresServer } from "../rig/postgres-server.ts";
+import { RedisServer } from "../rig/redis-server.ts";
+import { TcpFaultProxy } from "../rig/tcp-fault-proxy.ts";
+import { check, type WorkerLoad, Workers } from "../rig/workers.ts";
 
 const REGIONS = 3;
 const PROCESSES = 2;

@@ -1,13 +1,13 @@
 /** An engine behind a gate that says what it is told to, on time by hand: for the tests of decisions with layers. */
-import type { Sequence, Slot } from "../packages/sluice/src/core/brands.ts";
-import type { TraceEvent } from "../packages/sluice/src/core/trace.ts";
-import { type BatchItem, batchItem, decideBatch } from "../packages/sluice/src/engine/batch.ts";
-import { Engine, type WhenFull } from "../packages/sluice/src/engine/engine.ts";
-import type { Verdict, Waited } from "../packages/sluice/src/engine/gate.ts";
-import { type Key, keyOf } from "../packages/sluice/src/engine/key.ts";
-import { Layers } from "../packages/sluice/src/engine/layers.ts";
-import { Ledger } from "../packages/sluice/src/engine/ledger.ts";
-import { decide as decideOne } from "../packages/sluice/src/engine/single.ts";
+import type { Sequence, Slot } from "../../packages/sluice/src/core/brands.ts";
+import type { TraceEvent } from "../../packages/sluice/src/core/trace.ts";
+import { type BatchItem, batchItem, decideBatch } from "../../packages/sluice/src/engine/batch.ts";
+import { Engine, type WhenFull } from "../../packages/sluice/src/engine/engine.ts";
+import type { Verdict, Waited } from "../../packages/sluice/src/engine/gate.ts";
+import { type Key, keyOf } from "../../packages/sluice/src/engine/key.ts";
+import { Layers } from "../../packages/sluice/src/engine/layers.ts";
+import { Ledger } from "../../packages/sluice/src/engine/ledger.ts";
+import { decide as decideOne } from "../../packages/sluice/src/engine/single.ts";
 import { ManualTime } from "./manual-time.ts";
 import { MINUTE_MS } from "./processes.ts";
 import { SeededRandom } from "./seeded-random.ts";

@@ -1,12 +1,12 @@
 /** An engine with a ledger above it, on time by hand: for the tests of a layer's single parts. */
-import type { DurationMs, Sequence, Slot } from "../packages/sluice/src/core/brands.ts";
-import { NONE } from "../packages/sluice/src/engine/cell-table.ts";
-import { Engine } from "../packages/sluice/src/engine/engine.ts";
-import type { Key } from "../packages/sluice/src/engine/key.ts";
-import { Layers } from "../packages/sluice/src/engine/layers.ts";
-import { Ledger } from "../packages/sluice/src/engine/ledger.ts";
-import { sequenceAt } from "../packages/sluice/src/engine/sequence.ts";
-import { decide } from "../packages/sluice/src/engine/single.ts";
+import type { DurationMs, Sequence, Slot } from "../../packages/sluice/src/core/brands.ts";
+import { NONE } from "../../packages/sluice/src/engine/cell-table.ts";
+import { Engine } from "../../packages/sluice/src/engine/engine.ts";
+import type { Key } from "../../packages/sluice/src/engine/key.ts";
+import { Layers } from "../../packages/sluice/src/engine/layers.ts";
+import { Ledger } from "../../packages/sluice/src/engine/ledger.ts";
+import { sequenceAt } from "../../packages/sluice/src/engine/sequence.ts";
+import { decide } from "../../packages/sluice/src/engine/single.ts";
 import { ManualTime } from "./manual-time.ts";
 import { MINUTE_MS } from "./processes.ts";
 import { SeededRandom } from "./seeded-random.ts";

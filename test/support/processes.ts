@@ -1,6 +1,6 @@
 /** Limiters on time by hand and troubled stores: whole processes of one or more regions, as the specs speak of them. */
 import { type Counters, type Decision, Limiter, type LimiterOptions, type LimitRequest } from "sluice";
-import { encodeKey } from "../packages/sluice/src/engine/key.ts";
+import { encodeKey } from "../../packages/sluice/src/engine/key.ts";
 import { ManualTime } from "./manual-time.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { type OriginStore, TroubledCounters, TroubledOrigin } from "./troubled-stores.ts";

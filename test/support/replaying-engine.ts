@@ -1,9 +1,9 @@
 /** An engine that replays to a troubled origin, on time by hand: for the tests of replay alone. */
-import type { Trace } from "../packages/sluice/src/core/trace.ts";
-import { encodeKey } from "../packages/sluice/src/engine/key.ts";
-import { CellMerge } from "../packages/sluice/src/origin/cell-merge.ts";
-import { OriginCalls } from "../packages/sluice/src/origin/origin-calls.ts";
-import { Replay } from "../packages/sluice/src/origin/replay.ts";
+import type { Trace } from "../../packages/sluice/src/core/trace.ts";
+import { encodeKey } from "../../packages/sluice/src/engine/key.ts";
+import { CellMerge } from "../../packages/sluice/src/origin/cell-merge.ts";
+import { OriginCalls } from "../../packages/sluice/src/origin/origin-calls.ts";
+import { Replay } from "../../packages/sluice/src/origin/replay.ts";
 import { LayeredEngine } from "./layered-engine.ts";
 import { TroubledOrigin } from "./troubled-stores.ts";
 

@@ -1,5 +1,5 @@
 /** Turns of the event loop, one by one: what is set for the next turn runs when the test says so. */
-import type { Timers } from "../packages/sluice/src/core/clock.ts";
+import type { Timers } from "../../packages/sluice/src/core/clock.ts";
 import type { ManualTime } from "./manual-time.ts";
 
 export class StepwiseTurns {

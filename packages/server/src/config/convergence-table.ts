@@ -1,7 +1,7 @@
 /**
  * The settings of convergence between processes and regions: the library's options, under the library's names.
  *
- * Bounds and defaults are the library's; test/server-convergence-settings.test.ts checks that they match.
+ * Bounds and defaults are the library's; test/server/convergence-settings.test.ts checks that they match.
  */
 import type { GlobalMode, WhenFull } from "sluice";
 import { integerWithin, numberWithin, oneOf, wholeSpanWithin } from "../input/readings.ts";

@@ -62,5 +62,5 @@ export function describeFailure(failure: WorldReport, reduced: WorldReport): str
 /** Seed and options: a seed alone draws other options once drawing changes, and a world of the corpus has its own. */
 function replayOf({ seed, options }: WorldReport): string {
   const quoted = JSON.stringify(options).replaceAll("'", String.raw`'\''`);
-  return `SLUICE_SIM_SEED=${seed} SLUICE_SIM_OPTIONS='${quoted}' npx vitest run test/sim.test.ts`;
+  return `SLUICE_SIM_SEED=${seed} SLUICE_SIM_OPTIONS='${quoted}' npx vitest run test/sim/campaign.test.ts`;
 }

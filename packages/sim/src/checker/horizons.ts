@@ -2,7 +2,7 @@
  * How long news travels, from a world's options: the terms of E in docs/guarantees.md, and the settling times.
  *
  * The library's constants are written down once more: a checker that took its own from what it judges would follow every
- * mistake there. test/copied-constants.test.ts holds each to its original.
+ * mistake there. test/sim/copied-constants.test.ts holds each to its original.
  */
 import type { DecisionEvent } from "sluice";
 import type { WorldOptions } from "../model/options.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
 import { type Pending, withDeadline } from "./deadline.ts";
 
 describe("deadline", () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import type { Duration } from "../core/duration.ts";
 import { Limiter } from "../limiter/limiter.ts";
 import type { LimiterOptions } from "../limiter/options.ts";

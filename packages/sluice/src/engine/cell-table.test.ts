@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import { COUNT_MAX, DURATION_MAX_MS } from "../core/bounds.ts";
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { CellTable, NONE } from "./cell-table.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { Limiter } from "../limiter/limiter.ts";
 import { CellTable, NONE } from "./cell-table.ts";

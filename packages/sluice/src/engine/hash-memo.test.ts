@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import { Engine } from "./engine.ts";
 import { HashMemo, HashMemory } from "./hash-memo.ts";
 import { KeyHash } from "./key-hash.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import { CLOCK_HOLD_MAX_MS, WALL_MAX_MS } from "../core/bounds.ts";
 import { HeldClock } from "./held-clock.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
 import { inspect } from "./inspection.ts";
 
 const MINUTE_MS = 60_000;

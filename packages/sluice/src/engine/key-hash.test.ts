@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import type { DurationMs } from "../core/brands.ts";
 import type { Random } from "../core/clock.ts";
 import { encodeKey, type Key } from "./key.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { gatedEngine } from "../../../../test/gated-engine.ts";
-import { MINUTE_MS } from "../../../../test/processes.ts";
+import { gatedEngine } from "../../../../test/support/gated-engine.ts";
+import { MINUTE_MS } from "../../../../test/support/processes.ts";
 import type { DurationMs, Sequence } from "../core/brands.ts";
 import type { Awaited, BatchItem } from "./batch.ts";
 import { NONE } from "./cell-table.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { CellTable } from "./cell-table.ts";
 import { encodeKey } from "./key.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { gatedEngine } from "../../../../test/gated-engine.ts";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { gatedEngine } from "../../../../test/support/gated-engine.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
 import { NONE } from "./cell-table.ts";
 import { excessOf, NAME_SHARE_BYTES, nameBytes, nameExcess, textBytes } from "./name-budget.ts";
 

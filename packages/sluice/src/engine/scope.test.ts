@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import type { DurationMs } from "../core/brands.ts";
 import { SluiceError } from "../core/errors.ts";
 import { HashState, KeyHash } from "./key-hash.ts";

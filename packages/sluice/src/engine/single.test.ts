@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { gatedEngine } from "../../../../test/gated-engine.ts";
-import { ManualTime } from "../../../../test/manual-time.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { gatedEngine } from "../../../../test/support/gated-engine.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import { NONE } from "./cell-table.ts";
 import { Engine } from "./engine.ts";
 import { keyOf } from "./key.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import type { DurationMs } from "../core/brands.ts";
 import { STRICT_KEPT_MAX, StrictDeadlines } from "./strict-deadlines.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
-import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
+import { TroubledCounters } from "../../../../test/support/troubled-stores.ts";
 import { BoundedCounters } from "./bounded-counters.ts";
 
 const DEADLINE_MS = 10_000;

@@ -1,6 +1,6 @@
 /** Limits that an operator changes in mid-window: what the other regions learn of it, and what is reported as over-admission. */
 import { describe, expect, test } from "vitest";
-import { MINUTE_MS, Processes, request } from "../../../../test/processes.ts";
+import { MINUTE_MS, Processes, request } from "../../../../test/support/processes.ts";
 import type { LimitRequest } from "../limiter/request.ts";
 
 /** Longer than a jittered publish and a jittered import together. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
-import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
+import { TroubledCounters } from "../../../../test/support/troubled-stores.ts";
 import { GlobalLayer, type GlobalMode } from "./global-layer.ts";
 
 function setUp(

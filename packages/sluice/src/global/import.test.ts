@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
-import type { ManualTime } from "../../../../test/manual-time.ts";
-import { StepwiseTurns } from "../../../../test/stepwise-turns.ts";
-import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
+import type { ManualTime } from "../../../../test/support/manual-time.ts";
+import { StepwiseTurns } from "../../../../test/support/stepwise-turns.ts";
+import { TroubledCounters } from "../../../../test/support/troubled-stores.ts";
 import type { TraceEvent } from "../core/trace.ts";
 import { NONE } from "../engine/cell-table.ts";
 import { encodeKey } from "../engine/key.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
 import { countersConformance } from "./counters-conformance.ts";
 import { MemoryCounters } from "./memory-counters.ts";
 

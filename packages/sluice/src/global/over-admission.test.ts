@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
-import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
+import { TroubledCounters } from "../../../../test/support/troubled-stores.ts";
 import type { Sequence, Slot } from "../core/brands.ts";
 import { Import } from "./import.ts";
 import { OverAdmissions } from "./over-admission.ts";

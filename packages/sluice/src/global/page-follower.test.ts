@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
 import { type FollowedPage, PageFollower } from "./page-follower.ts";
 
 /** A follower of a store that answers what it is given, each page after `pageMs`. */

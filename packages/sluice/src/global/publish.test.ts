@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
-import { StepwiseTurns } from "../../../../test/stepwise-turns.ts";
-import { TroubledCounters } from "../../../../test/troubled-stores.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
+import { StepwiseTurns } from "../../../../test/support/stepwise-turns.ts";
+import { TroubledCounters } from "../../../../test/support/troubled-stores.ts";
 import type { TraceEvent } from "../core/trace.ts";
 import { encodeKey } from "../engine/key.ts";
 import { publishFloor } from "./floor.ts";

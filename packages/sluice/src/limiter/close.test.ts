@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
-import { TroubledCounters, TroubledOrigin } from "../../../../test/troubled-stores.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
+import { TroubledCounters, TroubledOrigin } from "../../../../test/support/troubled-stores.ts";
 import type { LimiterEvent } from "./events.ts";
 import { Limiter } from "./limiter.ts";
 import { memoryOrigin } from "./memory-stores.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
 import { MemoryCounters } from "../global/memory-counters.ts";
 import { MemoryOrigin } from "../origin/memory-origin.ts";
 import type { LimiterEvent } from "./events.ts";

@@ -1,7 +1,7 @@
 /** Workers of one parent near a limit: they ask before they allow and report before they answer, within the read timeout. */
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import type { Decision } from "../engine/decision.ts";
 import type { Origin } from "../origin/origin.ts";
 import { Limiter } from "./limiter.ts";

@@ -1,6 +1,6 @@
 /** A process that has just started: what it says before it has read what the other regions have counted, and how to wait for that. */
 import { describe, expect, test } from "vitest";
-import { Processes, request } from "../../../../test/processes.ts";
+import { Processes, request } from "../../../../test/support/processes.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { LimiterEvent } from "./events.ts";
 import { Limiter, type ReadyOptions } from "./limiter.ts";

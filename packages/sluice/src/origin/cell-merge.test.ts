@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
 import type { Sequence } from "../core/brands.ts";
 import { NONE } from "../engine/cell-table.ts";
 import { encodeKey } from "../engine/key.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { Processes, request } from "../../../../test/processes.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { Processes, request } from "../../../../test/support/processes.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import { COMMANDS_PER_SECOND_MIN, FLUSH_MAX_MS, FLUSH_MIN_MS } from "../core/bounds.ts";
 import { CommandBudget } from "./command-budget.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { MemoryOrigin } from "./memory-origin.ts";
 import type { Origin, Raise } from "./origin.ts";

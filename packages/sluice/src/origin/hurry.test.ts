@@ -1,6 +1,6 @@
 /** Cells that near their limit go ahead of the flush: what four processes do not know of each other is then a round trip old. */
 import { describe, expect, test } from "vitest";
-import { FLUSH_MS, keyText, MINUTE_MS, Processes } from "../../../../test/processes.ts";
+import { FLUSH_MS, keyText, MINUTE_MS, Processes } from "../../../../test/support/processes.ts";
 
 /** A tenth of a flush interval. */
 const AHEAD_MS = FLUSH_MS / 10;

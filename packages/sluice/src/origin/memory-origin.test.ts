@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
 import { Limiter } from "../limiter/limiter.ts";
 import { memoryOrigin } from "../limiter/memory-stores.ts";
 import type { LimitRequest } from "../limiter/request.ts";

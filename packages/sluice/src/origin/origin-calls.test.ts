@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
-import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
+import { TroubledOrigin } from "../../../../test/support/troubled-stores.ts";
 import type { ConnectionEvent } from "./origin.ts";
 import { OriginCalls } from "./origin-calls.ts";
 

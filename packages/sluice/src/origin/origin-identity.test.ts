@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
-import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
+import { TroubledOrigin } from "../../../../test/support/troubled-stores.ts";
 import { WALL_MAX_MS } from "../core/bounds.ts";
 import { OriginCalls } from "./origin-calls.ts";
 import { OriginIdentity } from "./origin-identity.ts";

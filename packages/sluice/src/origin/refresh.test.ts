@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
-import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
+import { TroubledOrigin } from "../../../../test/support/troubled-stores.ts";
 import type { TraceEvent } from "../core/trace.ts";
 import { encodeKey } from "../engine/key.ts";
 import { nameBytes } from "../engine/name-budget.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { LayeredEngine } from "../../../../test/layered-engine.ts";
-import { FLUSH_MS, FRESH_MS, MINUTE_MS } from "../../../../test/processes.ts";
-import { TroubledOrigin } from "../../../../test/troubled-stores.ts";
+import { LayeredEngine } from "../../../../test/support/layered-engine.ts";
+import { FLUSH_MS, FRESH_MS, MINUTE_MS } from "../../../../test/support/processes.ts";
+import { TroubledOrigin } from "../../../../test/support/troubled-stores.ts";
 import type { DurationMs, Slot } from "../core/brands.ts";
 import { NONE } from "../engine/cell-table.ts";
 import { encodeKey } from "../engine/key.ts";

@@ -1,9 +1,9 @@
 /** Busy keys are answered from memory: they are replayed before their freshness ends, whatever the flush interval. */
 import { describe, expect, test } from "vitest";
-import { type Duration, Limiter, memoryOrigin, type Origin } from "../../../../packages/sluice/src/index.ts";
-import { ManualTime } from "../../../../test/manual-time.ts";
-import { FLUSH_MS, keyText, Processes } from "../../../../test/processes.ts";
-import { SeededRandom } from "../../../../test/seeded-random.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
+import { FLUSH_MS, keyText, Processes } from "../../../../test/support/processes.ts";
+import { SeededRandom } from "../../../../test/support/seeded-random.ts";
+import { type Duration, Limiter, memoryOrigin, type Origin } from "../index.ts";
 import { freshnessMs } from "./freshness.ts";
 
 interface Calm {

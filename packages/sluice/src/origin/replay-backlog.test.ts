@@ -1,6 +1,6 @@
 /** What replay does with more cells than one flush looks at: tens of thousands, after an outage or a loss. */
 import { describe, expect, test } from "vitest";
-import { replaying } from "../../../../test/replaying-engine.ts";
+import { replaying } from "../../../../test/support/replaying-engine.ts";
 
 /** So many keys whose origin has just been seen to have lost them all. */
 async function afterLoss(keys: number) {

@@ -1,6 +1,6 @@
 /** What replay does with totals whose slots are gone: they still have to reach the origin, once. */
 import { describe, expect, test } from "vitest";
-import { replaying } from "../../../../test/replaying-engine.ts";
+import { replaying } from "../../../../test/support/replaying-engine.ts";
 
 const MINUTE_MS = 60_000;
 

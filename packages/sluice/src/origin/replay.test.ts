@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { replaying } from "../../../../test/replaying-engine.ts";
+import { replaying } from "../../../../test/support/replaying-engine.ts";
 import type { TraceEvent } from "../core/trace.ts";
 import { encodeKey } from "../engine/key.ts";
 

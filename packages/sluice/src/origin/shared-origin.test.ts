@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../test/manual-time.ts";
+import { ManualTime } from "../../../../test/support/manual-time.ts";
 import { MemoryOrigin } from "./memory-origin.ts";
 import { originConformance } from "./origin-conformance.ts";
 import { type MessageChannel, OriginHost, SharedOrigin } from "./shared-origin.ts";

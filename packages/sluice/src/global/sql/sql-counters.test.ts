@@ -1,8 +1,8 @@
 /** What is the same on every database, on a link that answers by itself: how much is done in one turn of the event loop. */
 import { describe, expect, test } from "vitest";
-import { ManualTime } from "../../../../../test/manual-time.ts";
-import { SeededRandom } from "../../../../../test/seeded-random.ts";
-import { StepwiseTurns } from "../../../../../test/stepwise-turns.ts";
+import { ManualTime } from "../../../../../test/support/manual-time.ts";
+import { SeededRandom } from "../../../../../test/support/seeded-random.ts";
+import { StepwiseTurns } from "../../../../../test/support/stepwise-turns.ts";
 import type { SqlLink, SqlRow, Statement } from "./link.ts";
 import { SqlCounters } from "./sql-counters.ts";
 import { SQLITE } from "./sqlite/dialect.ts";
