@@ -1,18 +1,17 @@
 /**
- * A suite that runs on every store. Closing, eviction and clocks that go back: what must not be lost, counted twice, or hidden
- * (design, sections 4, 5, 7).
+ * A suite that runs on every store. Closing, eviction and clocks that go back: what must not be lost, counted twice, or hidden.
  */
 import { describe, expect, test } from "vitest";
 import { FLUSH_MS, keyOf, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
-export function spec003Close({
+export function closeSuite({
   store = "memory",
   makeProcesses = () => new Processes(),
 }: {
   readonly store?: string;
   readonly makeProcesses?: () => Processes;
 } = {}): void {
-  describe(`spec 003, ${store}: close`, () => {
+  describe(`convergence, ${store}: close`, () => {
     test("replays everything dirty, and then says that nothing was lost", async () => {
       const world = makeProcesses();
       const { ask, limiter } = world.start({ flushMs: 1_000 });
@@ -172,7 +171,7 @@ export function spec003Close({
     });
   });
 
-  describe(`spec 003, ${store}: a slot that is given up`, () => {
+  describe(`convergence, ${store}: a slot that is given up`, () => {
     test("evicted and seen again, a key counts under a new writer id: nothing is hidden by max", async () => {
       const world = makeProcesses();
       const { ask, limiter } = world.start({ cellsMax: 1 });
@@ -232,7 +231,7 @@ export function spec003Close({
     });
   });
 
-  describe(`spec 003, ${store}: a read that outlasts its window`, () => {
+  describe(`convergence, ${store}: a read that outlasts its window`, () => {
     test("says nothing of the next one: a cold key is read again", async () => {
       const world = makeProcesses();
       const { ask } = world.start();
@@ -247,7 +246,7 @@ export function spec003Close({
     });
   });
 
-  describe(`spec 003, ${store}: a clock that is set back`, () => {
+  describe(`convergence, ${store}: a clock that is set back`, () => {
     test("a cell is read as the origin has it, though the slot was of a later window", async () => {
       const world = makeProcesses();
       const { ask } = world.start();

@@ -1,4 +1,4 @@
 /** Closing, eviction and clocks that go back, on an origin in memory. */
-import { spec003Close } from "./close-suite.ts";
+import { closeSuite } from "./close-suite.ts";
 
-spec003Close();
+closeSuite();

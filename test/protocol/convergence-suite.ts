@@ -1,11 +1,11 @@
 /**
- * A suite that runs on every store. Spec 003, convergence within a region: cold, stale and fresh cells, replay. Failures:
+ * A suite that runs on every store. Convergence within a region: cold, stale and fresh cells, replay. Failures:
  * origin-failures-suite.ts.
  */
 import { describe, expect, test } from "vitest";
 import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
-export function spec003({
+export function convergenceSuite({
   store = "memory",
   makeProcesses = () => new Processes(),
 }: {
@@ -21,7 +21,7 @@ export function spec003({
     return { world, process, ...world };
   }
 
-  describe(`spec 003, ${store}: regional convergence`, () => {
+  describe(`convergence, ${store}: regional convergence`, () => {
     test("a cold counter reads the origin synchronously before its first decision", async () => {
       const world = makeProcesses();
       await world.origin.accept(keyText(), world.sequence(), 9);
@@ -228,7 +228,7 @@ export function spec003({
     });
   });
 
-  describe(`spec 003, ${store}: global convergence`, () => {
+  describe(`convergence, ${store}: global convergence`, () => {
     /** Longer than a jittered publish and a jittered import together. */
     const ROUND_MS = 2_300;
 

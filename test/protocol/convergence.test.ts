@@ -1,4 +1,4 @@
-/** Spec 003, convergence within a region, on an origin in memory. */
-import { spec003 } from "./convergence-suite.ts";
+/** Convergence within a region, on an origin in memory. */
+import { convergenceSuite } from "./convergence-suite.ts";
 
-spec003();
+convergenceSuite();

@@ -1,4 +1,4 @@
-/** A suite that runs on every store. Spec 000, the denial channel: the first denial of a window is told to all regions, which deny that cell too. */
+/** A suite that runs on every store. The denial channel: the first denial of a window is reported to all regions, which deny that cell too. */
 import type { DenialRow, LimiterOptions } from "sluice";
 import { describe, expect, test } from "vitest";
 import { FLUSH_MS, keyOf, MINUTE_MS, type Process, Processes, request } from "../support/processes.ts";
@@ -7,7 +7,7 @@ import { FLUSH_MS, keyOf, MINUTE_MS, type Process, Processes, request } from "..
 const WRITE_MS = 1_150;
 const READ_MS = 11_100;
 
-export function spec000({
+export function denialsSuite({
   store = "memory",
   makeProcesses = () => new Processes(),
 }: {
@@ -33,7 +33,7 @@ export function spec000({
     expect(await ask(fields)).toMatchObject({ success: false, reason: "limit" });
   }
 
-  describe(`spec 000, ${store}: emission`, () => {
+  describe(`denial channel, ${store}: emission`, () => {
     test("the first denial in a window writes one row with the key, the sequence, the limit and the expiry", async () => {
       const { eu, counters, time, row } = setUp();
       await exhaust(eu);
@@ -156,7 +156,7 @@ export function spec000({
     });
   });
 
-  describe(`spec 000, ${store}: receiving`, () => {
+  describe(`denial channel, ${store}: receiving`, () => {
     test("a row raises the exact cell in every other region: the same denial without local traffic", async () => {
       const { eu, us, time } = setUp();
       await exhaust(eu);
@@ -265,7 +265,7 @@ export function spec000({
     });
   });
 
-  describe(`spec 000, ${store}: batches and failures`, () => {
+  describe(`denial channel, ${store}: batches and failures`, () => {
     test("a hundred rows are written at once, without waiting for the second to pass", async () => {
       const { eu, counters, time } = setUp();
       for (let i = 0; i < 99; i++) await exhaust(eu, { identifier: `id_${i}` });

@@ -1,4 +1,4 @@
-/** Spec 000, the denial channel, on counters in memory. */
-import { spec000 } from "./denials-suite.ts";
+/** The denial channel, on counters in memory. */
+import { denialsSuite } from "./denials-suite.ts";
 
-spec000();
+denialsSuite();

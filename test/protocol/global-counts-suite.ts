@@ -1,4 +1,4 @@
-/** A suite that runs on every store. Spec 004, global counters: one grow-only component a region and cell; what is published, imported, and never sent on. */
+/** A suite that runs on every store. Global counters: one grow-only component per region and cell; what is published, imported, and never sent on. */
 import fc from "fast-check";
 import type { CounterRow } from "sluice";
 import { describe, expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { keyOf, keyText, MINUTE_MS, type Process, Processes, request } from "../
 /** Longer than a jittered publish and a jittered import together. */
 const ROUND_MS = 2_300;
 
-export function spec004({
+export function globalCountsSuite({
   store = "memory",
   makeProcesses = () => new Processes(),
   propertyRuns = 25,
@@ -30,7 +30,7 @@ export function spec004({
     return { ...world, world, eu, us, cell, row };
   }
 
-  describe(`spec 004, ${store}: properties`, () => {
+  describe(`global counts, ${store}: properties`, () => {
     test("monotonic: an older delayed publish does not move a component backward", async () => {
       const { eu, counters, time, cell, row } = setUp();
       await counters.store.publish("us", [row(7)]);
@@ -95,7 +95,7 @@ export function spec004({
     });
   });
 
-  describe(`spec 004, ${store}: invariants`, () => {
+  describe(`global counts, ${store}: invariants`, () => {
     test("each region owns only its own component", async () => {
       const { eu, us, counters, time } = setUp();
       await eu.ask({ cost: 5 });
@@ -166,7 +166,7 @@ export function spec004({
     });
   });
 
-  describe(`spec 004, ${store}: publish threshold`, () => {
+  describe(`global counts, ${store}: publish threshold`, () => {
     test("a count below the floor stays regional; at the floor it is published", async () => {
       const { eu, counters, time } = setUp({ floor: 0.5 });
       await eu.ask({ cost: 4 });
@@ -236,7 +236,7 @@ export function spec004({
     });
   });
 
-  describe(`spec 004, ${store}: failures of the global store`, () => {
+  describe(`global counts, ${store}: failures of the global store`, () => {
     test("lastPublished moves only after success: a publish that failed is sent again", async () => {
       const { eu, us, counters, time, cell } = setUp();
       counters.trouble("failing");

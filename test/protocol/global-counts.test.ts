@@ -1,4 +1,4 @@
-/** Spec 004, global counters, on counters in memory. */
-import { spec004 } from "./global-counts-suite.ts";
+/** Global counters, on counters in memory. */
+import { globalCountsSuite } from "./global-counts-suite.ts";
 
-spec004();
+globalCountsSuite();

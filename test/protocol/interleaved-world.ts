@@ -141,7 +141,7 @@ export class InterleavedWorld {
     if (heard !== undefined) this.#checkYoung(heard, event);
   }
 
-  /** Invariants 12 and 13, to the millisecond of the clock. */
+  /** The invariant "Strict, fresh", to the millisecond of the clock. */
   #checkYoung(heard: Heard, event: DecisionEvent): void {
     const { success, degraded, reason, monoMs, arrivedMs } = event;
     if (reason === "limit") heard.deniedMs.push(monoMs);

@@ -1,4 +1,4 @@
-/** Invariants 7 and 15 over random traffic: merges commute, and tenants do not feel each other. */
+/** The invariants "Join laws" and "Isolation" over random traffic: merges commute, and no tenant's traffic changes another's decisions. */
 import fc from "fast-check";
 import { type Decision, Limiter } from "sluice";
 import { describe, expect, test } from "vitest";

@@ -1,11 +1,10 @@
 /**
- * A suite that runs on every store. Spec 003, failure behaviour, and sections 5 and 8 of the design: reads and replays that
- * fail, healing, the breaker.
+ * A suite that runs on every store. Failures of a region: reads and replays that fail, an origin that loses data, the breaker.
  */
 import { describe, expect, test } from "vitest";
 import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
-export function spec003Failures({
+export function originFailuresSuite({
   store = "memory",
   makeProcesses = () => new Processes(),
 }: {
@@ -23,7 +22,7 @@ export function spec003Failures({
     return { world, process, origin: world.origin, time: world.time };
   }
 
-  describe(`spec 003, ${store}: a regional read fails`, () => {
+  describe(`convergence, ${store}: a regional read fails`, () => {
     test("the process continues from its local count, and says that it is degraded", async () => {
       const { process, origin } = await stale();
       origin.trouble("failing");
@@ -120,7 +119,7 @@ export function spec003Failures({
     });
   });
 
-  describe(`spec 003, ${store}: regional replay lags`, () => {
+  describe(`convergence, ${store}: regional replay lags`, () => {
     test("the cell stays dirty, and everything arrives after the return", async () => {
       const { process, origin, time, world } = await stale();
       origin.trouble("failing");
@@ -161,7 +160,7 @@ export function spec003Failures({
     });
   });
 
-  describe(`spec 003, ${store}: an origin that loses data`, () => {
+  describe(`convergence, ${store}: an origin that loses data`, () => {
     test("restarted empty: every live cell is raised again within two flush intervals, also those nobody asks about", async () => {
       const { process, origin, time, world } = await stale();
       const identifiers = Array.from({ length: 20 }, (_, i) => `id_${i}`);
@@ -236,7 +235,7 @@ export function spec003Failures({
     });
   });
 
-  describe(`spec 003, ${store}: an origin that does not keep what it is told`, () => {
+  describe(`convergence, ${store}: an origin that does not keep what it is told`, () => {
     test("what a refresh sent along is not taken as replayed, and close reports it", async () => {
       const world = makeProcesses();
       const forgetful = (list: readonly unknown[]) => Promise.resolve(list.map(() => ({ sum: 0, component: 0 })));
@@ -252,7 +251,7 @@ export function spec003Failures({
     });
   });
 
-  describe(`spec 003, ${store}: the breaker around the origin`, () => {
+  describe(`convergence, ${store}: the breaker around the origin`, () => {
     /** Twenty keys, each asked once, every read failing. */
     async function broken() {
       const world = makeProcesses();

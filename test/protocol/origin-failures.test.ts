@@ -1,4 +1,4 @@
-/** Spec 003, failure behaviour, on an origin in memory. */
-import { spec003Failures } from "./origin-failures-suite.ts";
+/** Failures of a region, on an origin in memory. */
+import { originFailuresSuite } from "./origin-failures-suite.ts";
 
-spec003Failures();
+originFailuresSuite();

@@ -1,4 +1,4 @@
-/** Spec 001, the request path: two cells, the sliding window over regional and global counts, all-or-nothing batches. */
+/** The request path: two cells, the sliding window over regional and global counts, all-or-nothing batches. */
 import { describe, expect, test } from "vitest";
 import { FLUSH_MS, keyOf, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
@@ -21,7 +21,7 @@ async function setUp() {
   return { world, process, time: world.time };
 }
 
-describe("spec 001: the sliding window", () => {
+describe("request path: the sliding window", () => {
   test("effective = current + previous * weight + cost, each cell the sum of its regional and global count", async () => {
     const { process, time } = await setUp();
     const decision = await process.ask({ cost: 2, limit: 1_000 });
@@ -51,7 +51,7 @@ describe("spec 001: the sliding window", () => {
   });
 });
 
-describe("spec 001: batches", () => {
+describe("request path: batches", () => {
   test("all or nothing: an item that does not fit keeps all the others from being counted, replayed or published", async () => {
     const world = new Processes();
     const { limiter, ask } = world.start({ region: "eu", global: world.counters, floor: 0 });
@@ -118,7 +118,7 @@ describe("spec 001: batches", () => {
   });
 });
 
-describe("spec 001: short windows stay regional", () => {
+describe("request path: short windows stay regional", () => {
   test("windows shorter than 60 seconds are not published, and longer ones are", async () => {
     const world = new Processes();
     const { ask } = world.startRegion("eu", { floor: 0 });

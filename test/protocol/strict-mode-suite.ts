@@ -1,10 +1,10 @@
-/** A suite that runs on every store. Spec 003, strict mode: after a denial, an allow needs a new read of the origin. */
+/** A suite that runs on every store. Strict mode: after a denial, an allow needs a new read of the origin. */
 
 import type { BatchDecision, Decision } from "sluice";
 import { describe, expect, test } from "vitest";
 import { FLUSH_MS, FRESH_MS, keyText, MINUTE_MS, Processes, request } from "../support/processes.ts";
 
-export function spec003Strict({
+export function strictModeSuite({
   store = "memory",
   makeProcesses = () => new Processes(),
 }: {
@@ -22,7 +22,7 @@ export function spec003Strict({
     return { world, process, origin: world.origin, time: world.time };
   }
 
-  describe(`spec 003, ${store}: strict mode`, () => {
+  describe(`convergence, ${store}: strict mode`, () => {
     test("a denial does no I/O", async () => {
       const { process, origin, time } = await denied();
       for (let i = 0; i < 10; i++) expect(process.askNow({ cost: 2 })).toMatchObject({ success: false });

@@ -1,4 +1,4 @@
-/** Spec 003, strict mode, on an origin in memory. */
-import { spec003Strict } from "./strict-mode-suite.ts";
+/** Strict mode, on an origin in memory. */
+import { strictModeSuite } from "./strict-mode-suite.ts";
 
-spec003Strict();
+strictModeSuite();

@@ -1,15 +1,15 @@
 /**
- * Spec 003 statement by statement on real stores: a region's origin on Redis, the global counters on SQL. Time stays by hand: it goes
+ * The suites of convergence within a region on real stores: a region's origin on Redis, the global counters on SQL. Time stays by hand: it goes
  * on when the stores have answered.
  */
 import { randomUUID } from "node:crypto";
 import { createClient } from "@redis/client";
 import { redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll } from "vitest";
-import { spec003Close } from "../protocol/close-suite.ts";
-import { spec003 } from "../protocol/convergence-suite.ts";
-import { spec003Failures } from "../protocol/origin-failures-suite.ts";
-import { spec003Strict } from "../protocol/strict-mode-suite.ts";
+import { closeSuite } from "../protocol/close-suite.ts";
+import { convergenceSuite } from "../protocol/convergence-suite.ts";
+import { originFailuresSuite } from "../protocol/origin-failures-suite.ts";
+import { strictModeSuite } from "../protocol/strict-mode-suite.ts";
 import { RedisServer } from "../rig/redis-server.ts";
 import { SQL_NAMES, type SqlName, type SqlStoreRig, startSql } from "../rig/sql-stores.ts";
 import { Processes } from "../support/processes.ts";
@@ -52,5 +52,6 @@ function makeOrigin(): OriginStore {
 for (const name of stores) {
   const store = `redis and ${name}`;
   const makeProcesses = () => new Processes({ makeOrigin, makeCounters: () => rigs.get(name)!.counters() });
-  for (const suite of [spec003, spec003Strict, spec003Failures, spec003Close]) suite({ store, makeProcesses });
+  for (const suite of [convergenceSuite, strictModeSuite, originFailuresSuite, closeSuite])
+    suite({ store, makeProcesses });
 }

@@ -1,4 +1,4 @@
-/** Invariant 20, and that the checker can say no: a world that lies is found out. */
+/** The invariant "Deterministic", and that the checker can fail: it notices a history that is wrong. */
 import { createHash } from "node:crypto";
 import { Checker, drawOptions, type HistoryLine, runWorld } from "@sluice/sim";
 import { describe, expect, test } from "vitest";

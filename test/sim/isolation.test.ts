@@ -1,4 +1,4 @@
-/** Invariant 15 in whole worlds: a tenant's answers do not change when all others fall silent. */
+/** The invariant "Isolation" in whole worlds: a tenant's answers do not change when all others send nothing. */
 import { runIsolation } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
 import { byLength, figure } from "../rig/length.ts";

@@ -1,5 +1,5 @@
 /**
- * The global counters on real databases: the conformance suite, the specs of the global layer statement by statement, and whether
+ * The global counters on real databases: the conformance suite, the suites of the global layer, and whether
  * all stores tell the same identifiers apart.
  */
 import { type Counters, memoryCounters, memoryOrigin, type Origin } from "sluice";
@@ -7,8 +7,8 @@ import { redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodeKey, type Key } from "../../packages/sluice/src/engine/key.ts";
 import { countersConformance, readWhole } from "../../packages/sluice/src/global/counters-conformance.ts";
-import { spec000 } from "../protocol/denials-suite.ts";
-import { spec004 } from "../protocol/global-counts-suite.ts";
+import { denialsSuite } from "../protocol/denials-suite.ts";
+import { globalCountsSuite } from "../protocol/global-counts-suite.ts";
 import { poll } from "../rig/poll.ts";
 import { RedisServer } from "../rig/redis-server.ts";
 import { OVERLAP_MS, SQL_NAMES, type SqlStoreRig, startSql } from "../rig/sql-stores.ts";
@@ -39,8 +39,8 @@ for (const store of SQL_NAMES) {
   // What differs between the databases is in the conformance suite: the specs run on all of them with CI=true.
   if (store !== "sqlite" && !isDeep) continue;
   const makeProcesses = () => new Processes({ makeCounters: () => rigs.get(store)!.counters() });
-  spec000({ store, makeProcesses });
-  spec004({ store, makeProcesses, propertyRuns });
+  denialsSuite({ store, makeProcesses });
+  globalCountsSuite({ store, makeProcesses, propertyRuns });
 }
 
 describe("stores", () => {

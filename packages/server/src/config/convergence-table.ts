@@ -57,7 +57,7 @@ export const CONVERGENCE_SETTINGS = {
   globalMode: setting({
     path: "globalMode",
     value: "<mode>",
-    help: "what regions send each other: their counts, only their denials (spec 000), or both; use the same mode in all regions",
+    help: "what regions send each other: their counts, only their denials, or both; use the same mode in all regions",
     rule: `one of ${MODES.join(", ")}`,
     read: oneOf(MODES),
     initialText: "counters",

@@ -23,7 +23,7 @@ const SECTIONS: readonly (readonly [string, RegExp])[] = [
   ["The process", /^(sluice_(admin|event_loop|processes)|process|nodejs)/],
 ];
 
-/** The names of specification 000, and the names here. */
+/** Names by which operators may know the parts of the denial channel, and the names here. */
 const NAMES: readonly (readonly string[])[] = [
   ["the specification calls it", "here"],
   ["breaker `ratelimitOrigin`", "`sluice_origin_breaker`, `sluice_origin_breaker_opened_total`"],

@@ -1,5 +1,5 @@
 /**
- * Invariant 15: a tenant's decisions are the same with and without the traffic of all others.
+ * The invariant "Isolation": a tenant's decisions are the same with and without the traffic of all others.
  *
  * A world is run twice from one seed, the second time with every tenant but one silent, and that tenant's decisions are
  * compared one by one. What tenants do share is kept out of it: the table has room for all, no batch names two of them,

@@ -1,5 +1,5 @@
 /**
- * Invariant 8: at every allow, the truth exceeds the limit by no more than E (docs/guarantees.md derives it).
+ * The invariant "Bounded excess": at every allow, the truth exceeds the limit by no more than E (docs/guarantees.md derives it).
  *
  * E is what this process could not have known: what others in its region accepted within the regional horizon, what other
  * regions accepted within the global one, what those may keep below their floors, what was lost with a killed process or

@@ -1,5 +1,5 @@
 /**
- * Invariants 12, 13 and the first half of 19: an allow that is not degraded rests on data as young as the rules say.
+ * The invariant "Strict, fresh", and of "Honest" what concerns `degraded`: an allow that is not degraded rests on data as young as the rules say.
  *
  * Fresh: when the request arrived, the process had heard of both cells in calls that began at most the freshness interval before, of
  * the current one only if the window itself is older than that; or a read was made for this request, which may take as long as the

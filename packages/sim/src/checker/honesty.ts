@@ -1,5 +1,5 @@
 /**
- * Invariants 16 and 19: everything has a cap, an answer from memory does no I/O, and what a process counts of itself is what
+ * The invariants "Bounds" and "Honest": everything has a cap, an answer from memory does no I/O, and what a process counts of itself is what
  * the history shows it did.
  *
  * The one figure that cannot be told to the unit is `degraded`: a decision without a record is flagged degraded for want of
@@ -87,7 +87,7 @@ export class Honesty implements CheckerPart {
     return `honesty: ${event.originCalls} calls to the origin are reported, ${event.originMessages} were made`;
   }
 
-  /** 16. One read of a key at a time, whoever waits for it. */
+  /** Bounds: one read of a key at a time, whoever waits for it. */
   #single(process: string, { key, beganMs, monoMs }: OriginEvent): Problem {
     const name = `${process} ${key}`;
     const last = this.#reads.get(name);
@@ -120,7 +120,7 @@ function decided(deeds: Deeds, { reason, success, degraded }: DecisionEvent): vo
   if (degraded && reason !== "full") deeds.degraded++;
 }
 
-/** 16. A slot a key, marks only on slots, and one read a key at a time. */
+/** Bounds: one slot per key, marks only on slots, and one read of a key at a time. */
 function bounds(event: Gauges, { keys, cellsMax, globalMode }: WorldOptions): Problem {
   const { cellsLive, unreplayed, unpublished, readsInFlight } = event;
   if (event.cellsMax !== cellsMax || cellsLive > cellsMax) return `bounds: ${cellsLive} cells of ${cellsMax}`;
@@ -134,7 +134,7 @@ function bounds(event: Gauges, { keys, cellsMax, globalMode }: WorldOptions): Pr
   return readsInFlight <= keys.length ? undefined : `bounds: ${readsInFlight} reads of ${keys.length} keys`;
 }
 
-/** 16. What is answered at once is answered from memory: a denial above all, as no read could turn it into an allow. */
+/** Bounds: what is answered at once is answered from memory: a denial above all, as no read could turn it into an allow. */
 function memoryOnly({ sent, reason }: Answer): Problem {
   return sent === 0 ? undefined : `bounds: ${sent} messages sent for an answer from memory (${reason})`;
 }

@@ -1,5 +1,5 @@
 /**
- * Invariant 7 as a history shows it: what a process knows of a cell is the join of the messages it heard, whatever their order
+ * The invariant "Join laws" as a history shows it: what a process knows of a cell is the join of the messages it heard, whatever their order
  * and however often each came.
  *
  * `others` is the largest `sum - component` of any answer, or of the region's own row without this process's count; `foreign`

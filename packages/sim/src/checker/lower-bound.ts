@@ -1,5 +1,5 @@
 /**
- * Invariants 3, 4 and 5: one owner a component, every count a lower bound of the truth, no false denial.
+ * The invariants "Single writer", "Lower bound" and "No false denial": one owner per component, every count a lower bound of the truth, no false denial.
  *
  * A cell that a denial row inflated is no lower bound by design: its `foreign` says "full", not "so much". What is
  * checked of it instead: every row of the channel names a cell and a limit with which some process of its region denied while that

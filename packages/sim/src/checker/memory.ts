@@ -1,5 +1,5 @@
 /**
- * Invariants 2 and 14: what a process knows of a cell never falls, and its sequence never goes back.
+ * The invariants "Monotone" and "Time": what a process knows of a cell never falls, and its sequence never goes back.
  *
  * A process may forget for two reasons only, and raises an alarm for both: its table was full (an eviction), or its clock
  * was set back by more than 5 s and it followed.

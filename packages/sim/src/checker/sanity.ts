@@ -1,4 +1,4 @@
-/** Invariants 1 and 11: sane numbers and whole batches. */
+/** The invariants "Sanity" and "Batch", and of "Bounds" what concerns the stores: sane numbers and whole batches. */
 import type { DecisionEvent } from "sluice";
 import type { HistoryLine, WorldEvent } from "../model/history.ts";
 import { sanity } from "../model/invariants.ts";
@@ -24,7 +24,7 @@ export class Sanity implements CheckerPart {
     return undefined;
   }
 
-  /** 16. A store keeps a cell as long as it matters, and no longer: it holds two windows of a key. */
+  /** Bounds: a store keeps a cell as long as it matters, and no longer: it holds two windows of a key. */
   #expiry({ key, sequence, expiresAtMs }: Stored, truth: Truth): Problem {
     const durationMs = truth.durations.get(key);
     if (durationMs === undefined || expiresAtMs === (sequence + 2) * durationMs) return undefined;
@@ -62,7 +62,7 @@ export class Sanity implements CheckerPart {
     return undefined;
   }
 
-  /** 11. All items of a batch stand together in the history; either all are counted or none. Duplicates: Truth.together. */
+  /** Batch: all items of a batch stand together in the history; either all are counted or none. Duplicates: Truth.together. */
   #endBatch(process: string, event: HistoryLine["event"]): Problem {
     const items = this.#batch;
     const first = items[0];

@@ -1,5 +1,5 @@
 /**
- * Invariants 6, 10, 17 and 18: what holds once nothing is wrong any more and things have had time to settle.
+ * The invariants "Conservation", "Convergence" and "Answered", and of "Honest" what concerns `close`: what holds once nothing is wrong any more and things have had time to settle.
  *
  * - drained: every cell that still matters is in its origin exactly as its living writers accepted it (unless the origin lost
  *   single keys: the heartbeat cannot show that, the next call about the key does)

@@ -1,5 +1,5 @@
 /**
- * The invariants of DESIGN.md section 9 that can be seen from one process, each a function over what was observed.
+ * The invariants of ARCHITECTURE.md that can be seen from one process, each a function over what was observed.
  *
  * A function returns what is wrong, in words, or nothing. They read recorded values only, so that the simulator and tests
  * with real servers can use them alike.
@@ -17,7 +17,7 @@ export interface Observed {
 
 type Problem = string | undefined;
 
-/** 1. Counters are safe integers ≥ 0; remaining is within the limit; an allow resets within one duration; a denial says when to retry. */
+/** Sanity: counters are safe integers ≥ 0; remaining is within the limit; an allow resets within one duration; a denial says when to retry. */
 export function sanity({ limit, cost, durationMs, nowMs, decision }: Observed): Problem {
   const { success, remaining, reset, current, reason, retryAfterMs } = decision;
   if (!Number.isSafeInteger(current) || current < 0) return `sanity: current ${current}`;
@@ -34,7 +34,7 @@ export function sanity({ limit, cost, durationMs, nowMs, decision }: Observed): 
   return undefined;
 }
 
-/** 2. While a cell lives, none of its counts falls. */
+/** Monotone: while a cell lives, none of its counts falls. */
 export function monotone(before: Inspection, after: Inspection): Problem {
   for (const old of [before.previous, before.current]) {
     const now = [after.previous, after.current].find(({ sequence }) => sequence === old.sequence);
@@ -46,7 +46,7 @@ export function monotone(before: Inspection, after: Inspection): Problem {
   return undefined;
 }
 
-/** 7. Merging the same messages in any order, any number of times, gives the same state. */
+/** Join laws: merging the same messages in any order, any number of times, gives the same state. */
 export function joinLaw<Message, State>(
   orders: readonly (readonly Message[])[],
   apply: (messages: readonly Message[]) => State,
@@ -57,7 +57,7 @@ export function joinLaw<Message, State>(
   return differs === -1 ? undefined : `join: order ${differs + 1} gives another state than order 0`;
 }
 
-/** 9 and 15. Two runs that must not differ answer alike: engine and model, a tenant alone and among others. */
+/** Alone it is exact, and Isolation: two runs that must not differ answer alike: engine and model, a tenant alone and among others. */
 export function sameAnswers(a: readonly Decision[], b: readonly Decision[]): Problem {
   if (a.length !== b.length) return `answers: ${a.length} and ${b.length}`;
   for (let i = 0; i < a.length; i++) {
@@ -74,7 +74,7 @@ function differing(a: Decision, b: Decision): string | undefined {
   return undefined;
 }
 
-/** 11. A batch is counted whole or not at all. `spent` is what the cells rose by; `costs` what was asked. */
+/** Batch: a batch is counted whole or not at all. `spent` is what the cells rose by; `costs` what was asked. */
 export function batchWhole(answer: BatchDecision, spent: number, costs: readonly number[]): Problem {
   const asked = costs.reduce((sum, cost) => sum + cost, 0);
   if (answer.decisions.length !== costs.length)
@@ -85,13 +85,13 @@ export function batchWhole(answer: BatchDecision, spent: number, costs: readonly
   return spent === expected ? undefined : `batch: ${spent} counted instead of ${expected}`;
 }
 
-/** 14. The sequence never goes back, except where the clock was followed. */
+/** Time: the sequence never goes back, except where the clock was followed. */
 export function timeForward(before: Inspection, after: Inspection, wasFollowed: boolean): Problem {
   if (wasFollowed || after.current.sequence >= before.current.sequence) return undefined;
   return `time: the sequence went back from ${before.current.sequence} to ${after.current.sequence}`;
 }
 
-/** 16. The table keeps its bound. */
+/** Bounds: the table keeps its bound. */
 export function bounded({ cells }: Stats): Problem {
   return cells.live <= cells.max ? undefined : `bounds: ${cells.live} cells of at most ${cells.max}`;
 }

@@ -39,7 +39,7 @@ export const FLUSH_MIN_MS = 5;
 export const FLUSH_MAX_MS = 1_000;
 export const FLUSH_DEFAULT_MS = 50;
 
-/** Nobody waits longer than this for the origin (DESIGN.md section 5). */
+/** No request waits longer than this for the origin. */
 export const READ_TIMEOUT_MIN_MS = 1;
 export const READ_TIMEOUT_MAX_MS = 300;
 

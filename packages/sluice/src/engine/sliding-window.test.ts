@@ -35,7 +35,7 @@ const durationMs = fc.oneof(
 const window = durationMs.chain((duration) => fc.tuple(fc.constant(duration), upTo(duration)));
 const runs = { numRuns: 3_000 };
 
-/** The effective count of DESIGN.md section 3 at a moment, if nothing has arrived since the denial. */
+/** The effective count (docs/decisions/0001) at a moment, if nothing has arrived since the denial. */
 function effectiveAt(
   atMs: number,
   current: number,

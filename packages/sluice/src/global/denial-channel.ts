@@ -1,5 +1,5 @@
 /**
- * The denial channel (spec 000): the first denial of a key in a window is written for all other regions, which then deny it too.
+ * The denial channel: the first denial of a key in a window is written for all other regions, which then deny it too.
  *
  * Two filters: the window lasts at least one minute, or a row would arrive after it; and the region has accepted half of the limit
  * in this window, or one oversized request would block a customer everywhere. Rows are written in batches behind a breaker of their
@@ -39,7 +39,7 @@ const PENDING_MAX_BYTES = 8 * 2 ** 20;
 /** Rows that wait for room in the row budget, of up to 6 KB each: 7 MiB. */
 const REFUSED_MAX = 1_000;
 const USED_MIN = 0.5;
-/** Spec 000: writing (1 s) and reading (10 s) take longer than shorter windows. Independent of `globalDurationMin`, which is about counts. */
+/** Writing (1 s) and reading (10 s) take longer than shorter windows. Independent of `globalDurationMin`, which is about counts. */
 const DURATION_MIN_MS = 60_000;
 const WRITE_DEADLINE_MS = 5_000;
 /** Rows of one key in one window that are written without delay, each with a higher limit than the one before. */

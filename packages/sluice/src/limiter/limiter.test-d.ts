@@ -20,7 +20,7 @@ declare const decision: Decision;
 declare const inspection: Inspection;
 const request = { namespace: "api", identifier: "user_42", limit: 10, duration: "1m" } as const;
 
-test("what the design shows compiles", () => {
+test("the calls of the README compile", () => {
   expectTypeOf(limiter.limit(request)).toEqualTypeOf<Promise<Decision>>();
   expectTypeOf(limiter.decide(request)).toEqualTypeOf<Decision | Promise<Decision>>();
   expectTypeOf(limiter.limitMany([request, { ...request, cost: 0 }])).toEqualTypeOf<Promise<BatchDecision>>();
