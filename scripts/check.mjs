@@ -2,8 +2,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { root, runTogether } from "./steps.mjs";
+import { installFolders, SUITE_FOLDERS } from "./suite-packages.mjs";
 
 const folders = ["packages", "test", "bench"].filter((folder) => existsSync(join(root, folder)));
+
+// The types of some suites are in packages of their own.
+const failure = installFolders(SUITE_FOLDERS);
+if (failure !== undefined) {
+  console.error(failure);
+  process.exit(1);
+}
 
 const isGreen = await runTogether([
   { name: "promises", command: "eslint --max-warnings 0 ." },

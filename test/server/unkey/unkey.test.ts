@@ -1,9 +1,12 @@
 /** The published clients of the API, unmodified, against a running server: every call, and every error that they have a type for. */
-import { Unkey } from "@unkey/api";
-import * as errors from "@unkey/api/models/errors";
-import { Overrides, Ratelimit } from "@unkey/ratelimit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ApiServer, ROOT, startApi } from "../rig/api-server.ts";
+import { type ApiServer, ROOT, startApi } from "../../rig/api-server.ts";
+import { installSuitePackages } from "../../rig/suite-packages.ts";
+
+installSuitePackages(import.meta.dirname);
+const { Unkey } = await import("@unkey/api");
+const errors = await import("@unkey/api/models/errors");
+const { Overrides, Ratelimit } = await import("@unkey/ratelimit");
 
 let server: ApiServer;
 const unkey = (rootKey = ROOT) =>
