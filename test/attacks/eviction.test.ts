@@ -13,7 +13,7 @@ import { SeededRandom } from "../support/seeded-random.ts";
 
 const CELLS_MAX = 100_000;
 const HONEST = 1_000;
-const INVENTED = byLength({ short: 1_000_000, ci: 2_000_000, lab: 5_000_000 });
+const INVENTED = byLength({ short: 500_000, ci: 2_000_000, lab: 5_000_000 });
 /** An honest request for every ten invented ones. */
 const HONEST_REQUESTS = INVENTED / 10;
 /** Five minutes: five windows, so that rollovers happen under attack too. */
@@ -44,7 +44,7 @@ interface LowLimit {
   readonly duration: Duration;
 }
 
-const INVENTED_LOW = byLength({ short: 300_000, ci: 500_000, lab: 1_000_000 });
+const INVENTED_LOW = byLength({ short: 200_000, ci: 500_000, lab: 1_000_000 });
 const ROUNDS_LOW = INVENTED_LOW / 10 / HONEST;
 /** One minute, 40 s of it before a rollover: the table is full within the first window, while no invented key has faded. */
 const STEP_LOW_MS = 60_000 / (ROUNDS_LOW * HONEST);

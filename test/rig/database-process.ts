@@ -9,13 +9,15 @@ import { chownSync } from "node:fs";
 import { end, removeFolder, start, temporaryFolder } from "./child-processes.ts";
 import { freePort } from "./free-port.ts";
 import { poll } from "./poll.ts";
+import { fillPrepared } from "./prepared-folder.ts";
 import { freezeTree, killTree, thawTree } from "./process-signals.ts";
 
 export interface DatabaseProgram {
   /** The user that it runs as if the tests run as root. */
   readonly user: string;
-  /** What prepares its folder, and what runs it: a command and its words. */
+  /** What prepares its folder (copied where it was prepared before), what adds to it, and what runs it: a command and its words. */
   prepare(folder: string): readonly string[];
+  readonly add: readonly string[] | null;
   run(folder: string, port: number): readonly string[];
   /** Resolves if it answers. */
   ping(port: number): Promise<unknown>;
@@ -36,10 +38,13 @@ export class DatabaseProcess {
 
   static async start(program: DatabaseProgram): Promise<DatabaseProcess> {
     const server = new DatabaseProcess(program, await freePort());
-    const [command, ...words] = program.prepare(server.folder);
     const user = identityOf(program.user);
-    if (user !== null) chownSync(server.folder, user.uid, user.gid);
-    execFileSync(command!, words, { stdio: "pipe", cwd: server.folder, ...user });
+    const runIn = (folder: string, [command = "", ...words]: readonly string[]) => {
+      if (user !== null) chownSync(folder, user.uid, user.gid);
+      execFileSync(command, words, { stdio: "pipe", cwd: folder, ...user });
+    };
+    fillPrepared(server.folder, program.prepare, runIn);
+    if (program.add !== null) runIn(server.folder, program.add);
     await server.begin();
     return server;
   }

@@ -1,17 +1,20 @@
 /**
- * How long a suite runs: seconds for `npm test`, at most a minute with CI=true, as long as it takes in the lab (`npm run lab`).
+ * How long a suite runs: seconds for `npm test`, at most a minute with CI=true, as long as it takes in the lab (`npm run lab`). A suite
+ * of `npm run test:fast` may have a length for it that is below the short one.
  *
- * The lab sets SLUICE_LENGTH and collects the figures that a suite reports.
+ * test:fast and the lab set SLUICE_LENGTH; the lab collects the figures that a suite reports.
  */
 import { appendFileSync } from "node:fs";
 
-type Length = "short" | "ci" | "lab";
+type Length = "fast" | "short" | "ci" | "lab";
 
+const given = process.env["SLUICE_LENGTH"];
 export const LENGTH: Length =
-  process.env["SLUICE_LENGTH"] === "lab" ? "lab" : process.env["CI"] === "true" ? "ci" : "short";
+  given === "lab" || given === "fast" ? given : process.env["CI"] === "true" ? "ci" : "short";
 
-export function byLength<T>(lengths: Readonly<Record<Length, T>>): T {
-  return lengths[LENGTH];
+/** `fast` is the short length where a suite does not state one. */
+export function byLength<T>(lengths: Readonly<Record<Exclude<Length, "fast">, T>> & { readonly fast?: T }): T {
+  return LENGTH === "fast" ? (lengths.fast ?? lengths.short) : lengths[LENGTH];
 }
 
 /** Prints a figure, and adds it to the report of the lab. */

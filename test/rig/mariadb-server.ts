@@ -15,6 +15,7 @@ function program(flags: readonly string[]): DatabaseProgram {
       "--skip-test-db",
       "--auth-root-authentication-method=normal",
     ],
+    add: null,
     run: (folder, port) => [
       debianBinary(DEBIAN.mariadb),
       "--no-defaults",

@@ -9,15 +9,19 @@ prepareBinaries(DEBIAN.postgres, DEBIAN.initdb);
 function program(flags: readonly string[], tls: Pick<Certificate, "keyFile" | "certFile"> | null): DatabaseProgram {
   const encrypted = tls === null ? [] : ["ssl=on", `ssl_cert_file=${tls.certFile}`, "ssl_key_file=../key.pem"];
   const settings = ["listen_addresses=127.0.0.1", "fsync=off", "shared_buffers=32MB", ...encrypted, ...flags];
-  // It reads no key that others may read.
-  const copyKey = tls === null ? "" : `&& install -m 600 ${tls.keyFile} key.pem`;
   return {
     user: "postgres",
     prepare: () => [
-      "sh",
-      "-c",
-      `${debianBinary(DEBIAN.initdb)} --pgdata=data --username=root --auth=trust --encoding=UTF8 --locale=C --no-sync ${copyKey}`,
+      debianBinary(DEBIAN.initdb),
+      "--pgdata=data",
+      "--username=root",
+      "--auth=trust",
+      "--encoding=UTF8",
+      "--locale=C",
+      "--no-sync",
     ],
+    // It reads no key that others may read.
+    add: tls === null ? null : ["install", "-m", "600", tls.keyFile, "key.pem"],
     run: (folder, port) => [
       debianBinary(DEBIAN.postgres),
       "-D",

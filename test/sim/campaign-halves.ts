@@ -11,12 +11,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as sim from "@sluice/sim";
 import { expect } from "vitest";
-import { byLength } from "../rig/length.ts";
+import { byLength, LENGTH } from "../rig/length.ts";
 import { readCorpus, rememberFailure } from "./corpus.ts";
 import { expectedMarks } from "./sometimes-page.ts";
 
 /** Per half. A seed costs about a sixth of a second of one core. The lab runs as many as its hours take, in chunks of its own. */
-const SEEDS = byLength({ short: 100, ci: 250, lab: 250 });
+const SEEDS = byLength({ fast: 10, short: 60, ci: 250, lab: 250 });
 /** For a world that never ends: on a busy machine a half takes many times as long. */
 export const HALF_TIMEOUT_MS = 1_800_000;
 /** What both halves together must come to: about half of what a world has on average (0.18 cluster-hours and 507 faults, over 5,474 worlds). */
@@ -49,7 +49,8 @@ export async function campaignHalf(half: 0 | 1): Promise<void> {
     expect.fail(sim.describeFailure(failure, reduced));
   }
   const both = together(half, totals);
-  if (both === undefined) return;
+  // The totals of a fast campaign state nothing: too few worlds for every kind of fault.
+  if (both === undefined || LENGTH === "fast") return;
   hold(both);
 }
 

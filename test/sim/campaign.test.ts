@@ -2,7 +2,7 @@
  * The first half of the campaign, and the way to see one world again: SLUICE_SIM_SEED=n npx vitest run test/sim/campaign.test.ts, with
  * SLUICE_SIM_OPTIONS='{…}' where its options are not those that the seed draws.
  *
- * With CI=true both halves together are ≥ 2,000 fresh seeds, ≥ 200 cluster-hours and ≥ 1 million faults; without, a tenth.
+ * The number of worlds, and what they must come to, is in campaign-halves.ts.
  */
 import { describeFailure, reduce, runWorld, type WorldOptions } from "@sluice/sim";
 import { describe, expect, test } from "vitest";
