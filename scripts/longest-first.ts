@@ -5,7 +5,7 @@
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Those of more than half a minute with CI=true. The two halves of the campaign run side by side. */
+/** Those of more than half a minute with CI=true, and the next longest of a short run. The two halves of the campaign run side by side. */
 const LONGEST = [
   "test/sim/campaign.test.ts",
   "test/sim/campaign-second-half.test.ts",
@@ -21,6 +21,11 @@ const LONGEST = [
   "test/server/regions.test.ts",
   "test/protocol/interleavings.test.ts",
   "test/attacks/eviction.test.ts",
+  "test/sql/conformance.test.ts",
+  "test/server/stop-sql.test.ts",
+  "test/sql/driver.test.ts",
+  "test/server/denials.test.ts",
+  "test/server/admin.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {
