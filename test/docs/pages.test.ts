@@ -12,6 +12,8 @@ import { format } from "node:util";
 import ts from "typescript";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { ERRORS } from "../../packages/sluice/src/core/errors.ts";
+import { SUITE_FOLDERS } from "../../scripts/suite-packages.mjs";
+import { installSuitePackages } from "../rig/suite-packages.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 /** The last two are where `npm start` keeps its data, and where `npm run release-check` packs. */
@@ -166,11 +168,22 @@ describe("examples", () => {
   });
 });
 
-/** What the compiler says of the examples, as if each were a file beside this one. */
+/** Where the packages are that an example imports: in the folder of a suite, or at the root. */
+function folderOf(text: string): string {
+  const own = SUITE_FOLDERS.find((folder) => {
+    const { devDependencies } = JSON.parse(read(`${folder}/package.json`)) as { devDependencies: object };
+    return Object.keys(devDependencies).some((name) => text.includes(`"${name}"`));
+  });
+  if (own === undefined) return join(root, "test");
+  installSuitePackages(join(root, own));
+  return join(root, own);
+}
+
+/** What the compiler says of the examples, as if each were a file of a suite. */
 function complaints(all: readonly Example[]): string[] {
   const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile) as { config: object };
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
-  const sources = new Map(all.map(({ place, text }, i) => [join(root, "test", `example-${i}.ts`), { place, text }]));
+  const sources = new Map(all.map(({ place, text }, i) => [join(folderOf(text), `example-${i}.ts`), { place, text }]));
   const host = ts.createCompilerHost(options);
   const { fileExists, readFile } = host;
   host.fileExists = (file) => sources.has(file) || fileExists(file);
