@@ -14,13 +14,13 @@ import { auditSpanSql } from "../../packages/server/src/admin/sql-audit.ts";
 import type { RunSql, SqlValue } from "../../packages/server/src/admin/sql-link.ts";
 import { loadDriver } from "../../packages/server/src/admin/sqlite-admin.ts";
 import { SYSTEM } from "../../packages/server/src/system/system.ts";
-import { ManualTime } from "../support/manual-time.ts";
-import { oddIdentifiers } from "../support/odd-identifiers.ts";
 import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
 import { runSluice } from "../rig/command-line.ts";
 import { MariadbServer } from "../rig/mariadb-server.ts";
 import { poll } from "../rig/poll.ts";
 import { PostgresServer } from "../rig/postgres-server.ts";
+import { ManualTime } from "../support/manual-time.ts";
+import { oddIdentifiers } from "../support/odd-identifiers.ts";
 
 const isDeep = process.env["CI"] === "true";
 const identifiers = oddIdentifiers(20_261, isDeep ? 2_000 : 30);
