@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { format } from "node:util";
 import ts from "typescript";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { ERRORS } from "../../packages/sluice/src/core/errors.ts";
+import { ERRORS, OPTION_RULES } from "../../packages/sluice/src/core/errors.ts";
 import { SUITE_FOLDERS } from "../../scripts/suite-packages.mjs";
 import { installSuitePackages } from "../rig/suite-packages.ts";
 
@@ -83,6 +83,7 @@ const commented = files
   });
 
 describe("docs/errors.md", () => {
+  const rulesOfOptions: Readonly<Record<string, Readonly<Record<string, string>>>> = OPTION_RULES;
   const sections = new Map(
     read("docs/errors.md")
       .split(/^## /m)
@@ -96,7 +97,11 @@ describe("docs/errors.md", () => {
 
   test.each(Object.entries(ERRORS))("%s has its rule in the table's words, and an example", (code, rule) => {
     const section = sections.get(code) ?? "";
-    expect(section).toContain(`**Message:** \`<field> must be ${rule}; got <value> (${code})\``);
+    const options = rulesOfOptions[code];
+    const shown = options === undefined ? rule : "<rule>";
+    expect(section).toContain(`**Message:** \`<field> must be ${shown}; got <value> (${code})\``);
+    const listed = [...section.matchAll(/^\| `.*?` .*?\| (.+?) +\|$/gm)].map(([, text]) => text);
+    expect(new Set(listed)).toEqual(new Set(Object.values(options ?? {})));
     expect(section).toMatch(/^```ts$/m);
   });
 

@@ -268,26 +268,68 @@ describe("redis origin › failures by kind", () => {
 });
 
 describe("redis origin › options", () => {
+  const CHOICE = "an object with exactly one of url, host, path, sentinel, cluster and client";
+  const URL_RULE = 'a URL that begins with "redis://" or "rediss://" and names a host';
+  const CLIENT_RULE =
+    "a client of @redis/client or redis, or of ioredis with autoResendUnfulfilledCommands: false; a Cluster client of ioredis is not supported";
+
   test.each([
-    [{}, "RL_REDIS_ADDRESS_INVALID", "options"],
-    [{ url: "localhost:6379" }, "RL_REDIS_ADDRESS_INVALID", "url"],
-    [{ url: "" }, "RL_REDIS_ADDRESS_INVALID", "url"],
-    [{ url: "redis://" }, "RL_REDIS_ADDRESS_INVALID", "url"],
-    [{ url: "redis://a", host: "b" }, "RL_REDIS_ADDRESS_INVALID", "options"],
-    [{ host: "" }, "RL_REDIS_ADDRESS_INVALID", "host"],
-    [{ host: "a", port: 70_000 }, "RL_REDIS_ADDRESS_INVALID", "port"],
-    [{ cluster: [] }, "RL_REDIS_ADDRESS_INVALID", "cluster"],
-    [{ cluster: [{ host: "a" }, {}] }, "RL_REDIS_ADDRESS_INVALID", "cluster[1]"],
-    [{ sentinel: { name: "", nodes: [{ host: "a" }] } }, "RL_REDIS_ADDRESS_INVALID", "sentinel.name"],
-    [{ sentinel: { name: "a" } }, "RL_REDIS_ADDRESS_INVALID", "sentinel.nodes"],
-    [{ client: {} }, "RL_REDIS_ADDRESS_INVALID", "client"],
+    [{}, "options", CHOICE, '"none"'],
+    [{ url: "redis://a", host: "b" }, "options", CHOICE, '"url and host"'],
+    [{ url: "localhost:6379" }, "url", URL_RULE, '"localhost://…"'],
+    [{ url: "" }, "url", URL_RULE, '"not a URL"'],
+    [{ url: "redis://" }, "url", URL_RULE, '"redis://…"'],
+    [{ host: "" }, "host", "a non-empty string", '""'],
+    [{ host: "a", port: 70_000 }, "port", "an integer from 1 to 65535", "70000"],
+    [{ path: "" }, "path", "the path of a Unix socket, a non-empty string", '""'],
+    [{ cluster: [] }, "cluster", "a non-empty array of { host, port }", "an array of 0"],
+    [{ cluster: [{ host: "a" }, {}] }, "cluster[1]", "an object { host, port } with a non-empty host", "undefined"],
+    [
+      { sentinel: { name: "", nodes: [{ host: "a" }] } },
+      "sentinel.name",
+      "the name of the master, a string of 1 to 512 characters of well-formed Unicode",
+      '""',
+    ],
+    [{ sentinel: { name: "a" } }, "sentinel.nodes", "a non-empty array of { host, port }", "undefined"],
+    [{ client: {} }, "client", CLIENT_RULE, "an object"],
+  ])("the address %j is refused with the rule of %s alone", (options, field, rule, shown) => {
+    const message = `${field} must be ${rule}; got ${shown} (RL_REDIS_ADDRESS_INVALID)`;
+    expect(() => redisOrigin(options as RedisOptions)).toThrow(
+      expect.objectContaining({ name: "SluiceError", code: "RL_REDIS_ADDRESS_INVALID", field, message }),
+    );
+  });
+
+  const TIMEOUT = "a number of milliseconds from 10 to 60000";
+  const TLS = "true, false or an object of TLS options";
+
+  test.each([
+    [{ host: "a", username: 5 }, "username", "a string", "5"],
+    [{ host: "a", password: 5 }, "password", "a string", '"number"'],
+    [{ url: "redis://a/x" }, "database", "an integer from 0 to 65535", "NaN"],
+    [{ host: "a", database: -1 }, "database", "an integer from 0 to 65535", "-1"],
+    [{ cluster: [{ host: "a" }], database: 1 }, "database", "0 with the option cluster", "1"],
+    [{ url: "redis://a/1", database: 2 }, "database", "the same as in the url", "2"],
+    [{ url: "redis://u@a", username: "v" }, "username", "the same as in the url", '"v"'],
+    [{ url: "redis://:p@a", password: "q" }, "password", "the same as in the url", '"string"'],
+    [
+      { url: "rediss://a", tls: false },
+      "tls",
+      'true or an object of TLS options, because the url begins with "rediss://"',
+      "false",
+    ],
+    [{ host: "a", tls: "yes" }, "tls", TLS, '"yes"'],
+    [{ host: "a", connectTimeoutMs: 60_001 }, "connectTimeoutMs", TIMEOUT, "60001"],
+    [{ host: "a", commandTimeoutMs: 0 }, "commandTimeoutMs", TIMEOUT, "0"],
+  ])("%j is refused with the rule of %s alone", (options, field, rule, shown) => {
+    const message = `${field} must be ${rule}; got ${shown} (RL_REDIS_OPTION_INVALID)`;
+    expect(() => redisOrigin(options as RedisOptions)).toThrow(
+      expect.objectContaining({ name: "SluiceError", code: "RL_REDIS_OPTION_INVALID", field, message }),
+    );
+  });
+
+  test.each([
     [{ host: "a", keyPrefix: "{x}" }, "RL_REDIS_PREFIX_INVALID", "keyPrefix"],
     [{ host: "a", keyPrefix: "\ud800" }, "RL_REDIS_PREFIX_INVALID", "keyPrefix"],
-    [{ url: "redis://a/x" }, "RL_REDIS_OPTION_INVALID", "database"],
-    [{ cluster: [{ host: "a" }], database: 1 }, "RL_REDIS_OPTION_INVALID", "database"],
-    [{ host: "a", password: 5 }, "RL_REDIS_OPTION_INVALID", "password"],
-    [{ host: "a", tls: "yes" }, "RL_REDIS_OPTION_INVALID", "tls"],
-    [{ host: "a", commandTimeoutMs: 0 }, "RL_REDIS_OPTION_INVALID", "commandTimeoutMs"],
     [{ host: "a", usrname: "x" }, "RL_OPTIONS_INVALID", "options"],
   ])("%j is refused with %s, which names %s", (options, code, field) => {
     expect(() => redisOrigin(options as RedisOptions)).toThrowError(

@@ -1,6 +1,7 @@
-/** What needs no server: options that cannot be meant, and failures told apart. */
+/** Without a server: invalid options, and the kinds of failures. */
 import type { SluiceError } from "sluice";
 import { type MysqlOptions, mysqlCounters } from "sluice/mysql";
+import { type PostgresOptions, postgresCounters } from "sluice/postgres";
 import { type SqliteOptions, sqliteCounters } from "sluice/sqlite";
 import { describe, expect, test } from "vitest";
 import { mysqlFailure } from "../../packages/sluice/src/global/sql/mysql/pool.ts";
@@ -54,37 +55,75 @@ describe("failures by kind", () => {
 });
 
 describe("options", () => {
+  const CHOICE = "an object with exactly one of url, host and pool";
+  const URL_RULE = 'a URL that begins with "mysql://" or "mariadb://", names a host and has no parameters';
+
   test.each([
-    [{}, "RL_SQL_ADDRESS_INVALID", "options"],
-    [{ url: "localhost:3306" }, "RL_SQL_ADDRESS_INVALID", "url"],
-    [{ url: "postgres://h/d" }, "RL_SQL_ADDRESS_INVALID", "url"],
-    [{ url: "mysql://h/d?ssl=true" }, "RL_SQL_ADDRESS_INVALID", "url"],
-    [{ url: "mysql://h", host: "h" }, "RL_SQL_ADDRESS_INVALID", "options"],
-    [{ host: "" }, "RL_SQL_ADDRESS_INVALID", "host"],
-    [{ host: "h", port: 70_000 }, "RL_SQL_ADDRESS_INVALID", "port"],
-    [{ pool: {} }, "RL_SQL_ADDRESS_INVALID", "pool"],
-    [{ host: "h", read: { url: "http://h" } }, "RL_SQL_ADDRESS_INVALID", "read.url"],
-    [{ host: "h", password: 5 }, "RL_SQL_OPTION_INVALID", "password"],
-    [{ host: "h", tls: "yes" }, "RL_SQL_OPTION_INVALID", "tls"],
-    [{ host: "h", tablePrefix: "a; drop" }, "RL_SQL_OPTION_INVALID", "tablePrefix"],
-    [{ host: "h", statementTimeoutMs: 0 }, "RL_SQL_OPTION_INVALID", "statementTimeoutMs"],
-    [{ host: "h", migrate: "no" }, "RL_SQL_OPTION_INVALID", "migrate"],
-    [{ host: "h", usr: "x" }, "RL_OPTIONS_INVALID", "options"],
-    [{ host: "h", read: { hots: "x" } }, "RL_OPTIONS_INVALID", "read"],
-  ])("%j is refused with %s, which names %s", (options, code, field) => {
-    expect(() => mysqlCounters(options as MysqlOptions)).toThrowError(
-      expect.objectContaining({ name: "SluiceError", code, field }),
+    [{}, "options", CHOICE, '"none"'],
+    [{ url: "mysql://h", host: "h" }, "options", CHOICE, '"url and host"'],
+    [{ url: "localhost:3306" }, "url", URL_RULE, '"localhost://…"'],
+    [{ url: "postgres://h/d" }, "url", URL_RULE, '"postgres://…"'],
+    [{ url: "mysql://h/d?ssl=true" }, "url", URL_RULE, '"a URL with parameters: pass them as options"'],
+    [{ host: "" }, "host", "a non-empty string", '""'],
+    [{ host: "h", port: 70_000 }, "port", "an integer from 1 to 65535", "70000"],
+    [{ pool: {} }, "pool", "a pool of mysql2/promise", "an object"],
+    [{ host: "h", read: { url: "http://h" } }, "read.url", URL_RULE, '"http://…"'],
+  ])("the address %j is refused with the rule of %s alone", (options, field, rule, shown) => {
+    const message = `${field} must be ${rule}; got ${shown} (RL_SQL_ADDRESS_INVALID)`;
+    expect(() => mysqlCounters(options as MysqlOptions)).toThrow(
+      expect.objectContaining({ name: "SluiceError", code: "RL_SQL_ADDRESS_INVALID", field, message }),
+    );
+  });
+
+  test("an address of PostgreSQL is refused with its own rules", () => {
+    const url =
+      'url must be a URL that begins with "postgres://" or "postgresql://", names a host and has no parameters';
+    expect(() => postgresCounters({ url: "mysql://h" })).toThrow(`${url}; got "mysql://…" (RL_SQL_ADDRESS_INVALID)`);
+    const pool = "pool must be a pool of pg; got an object (RL_SQL_ADDRESS_INVALID)";
+    expect(() => postgresCounters({ pool: {} } as PostgresOptions)).toThrow(pool);
+  });
+
+  const TIMEOUT = "a number of milliseconds from 10 to 60000";
+  const TLS = "true, false or an object of TLS options";
+  const PREFIX = "a string of 1 to 32 of the characters a-z, 0-9 and _ that does not begin with a digit";
+
+  test.each([
+    [{ host: "h", user: 5 }, "user", "a string", "5"],
+    [{ host: "h", password: 5 }, "password", "a string", '"number"'],
+    [{ host: "h", database: null }, "database", "a string", "null"],
+    [{ host: "h", tls: "yes" }, "tls", TLS, '"yes"'],
+    [{ host: "h", read: { host: "h", tls: 1 } }, "read.tls", TLS, "1"],
+    [{ host: "h", read: { host: "h", password: 5 } }, "read.password", "a string", '"number"'],
+    [{ host: "h", connectTimeoutMs: 60_001 }, "connectTimeoutMs", TIMEOUT, "60001"],
+    [{ host: "h", statementTimeoutMs: 0 }, "statementTimeoutMs", TIMEOUT, "0"],
+    [{ host: "h", migrate: "no" }, "migrate", "true or false", '"no"'],
+    [{ host: "h", tablePrefix: "a; drop" }, "tablePrefix", PREFIX, '"a; drop"'],
+    [{ host: "h", tablePrefix: "1a" }, "tablePrefix", PREFIX, '"1a"'],
+  ])("%j is refused with the rule of %s alone", (options, field, rule, shown) => {
+    const message = `${field} must be ${rule}; got ${shown} (RL_SQL_OPTION_INVALID)`;
+    expect(() => mysqlCounters(options as MysqlOptions)).toThrow(
+      expect.objectContaining({ name: "SluiceError", code: "RL_SQL_OPTION_INVALID", field, message }),
     );
   });
 
   test.each([
-    [{}, "options"],
-    [{ path: "" }, "path"],
-    [{ database: {} }, "database"],
-    [{ path: "a", database: {} }, "options"],
-  ])("sqlite: %j is refused, which names %s", (options, field) => {
-    expect(() => sqliteCounters(options as SqliteOptions)).toThrowError(
-      expect.objectContaining({ code: "RL_SQL_ADDRESS_INVALID", field }),
+    [{ host: "h", usr: "x" }, "options"],
+    [{ host: "h", read: { hots: "x" } }, "read"],
+  ])("%j is refused as an unknown option of %s", (options, field) => {
+    expect(() => mysqlCounters(options as MysqlOptions)).toThrow(
+      expect.objectContaining({ name: "SluiceError", code: "RL_OPTIONS_INVALID", field }),
+    );
+  });
+
+  test.each([
+    [{}, "options", "an object with exactly one of path and database", '"none"'],
+    [{ path: "a", database: {} }, "options", "an object with exactly one of path and database", '"path and database"'],
+    [{ path: "" }, "path", "the path of a file, a non-empty string", '""'],
+    [{ database: {} }, "database", "a database of node:sqlite, libsql or better-sqlite3", "an object"],
+  ])("sqlite: %j is refused with the rule of %s alone", (options, field, rule, shown) => {
+    const message = `${field} must be ${rule}; got ${shown} (RL_SQL_ADDRESS_INVALID)`;
+    expect(() => sqliteCounters(options as SqliteOptions)).toThrow(
+      expect.objectContaining({ code: "RL_SQL_ADDRESS_INVALID", field, message }),
     );
   });
 

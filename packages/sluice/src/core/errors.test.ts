@@ -45,7 +45,7 @@ describe("error", () => {
   });
 
   test("a hint stands between the value and the code", () => {
-    const { message } = new SluiceError("RL_WHEN_FULL_INVALID", "whenFull", "alow", "; did you mean allow?");
+    const { message } = new SluiceError("RL_WHEN_FULL_INVALID", "whenFull", "alow", { hint: "; did you mean allow?" });
     expect(message).toBe('whenFull must be "allow" or "deny"; got "alow"; did you mean allow? (RL_WHEN_FULL_INVALID)');
   });
 

@@ -1,11 +1,17 @@
 /**
  * The table of errors: one stable code for every kind of misuse.
  *
- * Errors are thrown for misuse only. A denial is a value, and a store that is away is a flag on that value, so a `catch`
- * around Sluice never mixes limits with outages. `docs/errors.md` lists the same codes; a test holds the two together.
+ * Errors are thrown for misuse only. A denial is a value, and an unavailable store is a flag on that value, so a `catch`
+ * around Sluice never mixes limits with outages. `docs/errors.md` lists the same codes and rules; a test compares the two.
  */
 
-/** Code → what must hold. The message of an error is `<field> must be <rule>; got <value> (<code>)`. */
+/** The rule of a code that options with different rules share. A message states the rule of the option instead. */
+const RULE_OF_OPTION = "valid (docs/errors.md has the rule of each option)";
+
+/**
+ * Code → rule. The message of an error is `<field> must be <rule>; got <value> (<code>)`. Where options with
+ * different rules share a code, the message states the rule of the option that is wrong: see `OPTION_RULES`.
+ */
 export const ERRORS = {
   RL_REQUEST_INVALID: "an object with namespace, identifier, limit and duration",
   RL_WORKSPACE_INVALID: "a string of 1 to 512 characters of well-formed Unicode",
@@ -14,69 +20,136 @@ export const ERRORS = {
   RL_LIMIT_INVALID: "an integer from 0 to 1099511627776 (2^40)",
   RL_COST_INVALID: "an integer from 0 to 1099511627776 (2^40)",
   RL_DURATION_INVALID:
-    'from 1 s to 30 d: an integer of milliseconds from 1000 to 2592000000, or a text like "1500ms", "10s", "5m", "1h", "30d"',
+    'from 1 s to 30 d: an integer of milliseconds from 1000 to 2592000000, or a string such as "1500ms", "10s", "5m", "1h", "30d"',
   RL_BATCH_INVALID: "an array of 1 to 1000 requests",
   RL_OPTIONS_INVALID: "an object with known options only",
   RL_CELLS_MAX_INVALID: "an integer from 1 to 16000000",
   RL_WHEN_FULL_INVALID: '"allow" or "deny"',
   RL_CLOCK_INVALID: "a clock { wallMs(), monoMs() } whose wall time is from 0 to 4294967294000 ms (the year 2106)",
   RL_TIMERS_INVALID: "an object with the functions set(callback, delayMs) and clear(handle)",
-  RL_RANDOM_INVALID: "an object with the function uint32() that gives an integer from 0 to 4294967295",
-  RL_REGION_INVALID: "a string of 1 to 64 characters of well-formed Unicode, given wherever there is a global layer",
+  RL_RANDOM_INVALID: "an object with the function uint32() that returns an integer from 0 to 4294967295",
+  RL_REGION_INVALID: "a string of 1 to 64 characters of well-formed Unicode, and is required with a global layer",
   RL_ORIGIN_INVALID: "an origin: an object with the functions raise, read and close",
   RL_CHANNEL_INVALID:
-    "a channel to another process: process in a worker that was forked, a Worker or ChildProcess in its parent; with the functions send, on and off",
+    "a channel to another process, with the functions send, on and off: process in a forked worker, a Worker or ChildProcess in its parent",
   RL_GLOBAL_INVALID: "global counters: an object with the functions publish, read, cleanUp and close, and denials",
   RL_MODE_INVALID: '"counters", "denials" or "both"',
-  RL_INTERVAL_INVALID:
-    "a number of milliseconds: flushMs 5 to 1000, readTimeoutMs 1 to 300, closeTimeoutMs 0 to 60000, timeoutMs 0 to 60000, publishMs and importMs 100 to globalDurationMin",
+  RL_INTERVAL_INVALID: RULE_OF_OPTION,
   RL_COMMANDS_INVALID: "a number from 20 to 10000000",
   RL_FLOOR_INVALID: "a number from 0 to 1",
   RL_BUDGET_INVALID: "a number above 0, up to 1",
   RL_ROWS_MAX_INVALID: "an integer from 1 to 16000000",
-  RL_REDIS_ADDRESS_INVALID:
-    'exactly one of: a url "redis://…" or "rediss://…"; a host; a path; sentinel { name, nodes }; cluster, a list of { host, port }; a client, of ioredis only with autoResendUnfulfilledCommands: false and no Cluster',
+  RL_REDIS_ADDRESS_INVALID: RULE_OF_OPTION,
   RL_REDIS_PREFIX_INVALID: "a string of up to 128 characters of well-formed Unicode, without { and }",
-  RL_REDIS_OPTION_INVALID:
-    "as Redis knows it: username and password texts, database an integer from 0 to 65535 (0 in a Cluster), tls true, false or an object, timeouts from 10 to 60000 ms; none of them at odds with the url",
-  RL_SQL_ADDRESS_INVALID:
-    'exactly one of: a url "mysql://…" or "postgres://…" without parameters; a host; a pool; for SQLite, a path or a database',
-  RL_SQL_OPTION_INVALID:
-    "as the database knows it: user, password and database texts, tls true, false or an object, timeouts from 10 to 60000 ms, migrate true or false, tablePrefix 1 to 32 of a-z, 0-9 and _",
+  RL_REDIS_OPTION_INVALID: RULE_OF_OPTION,
+  RL_SQL_ADDRESS_INVALID: RULE_OF_OPTION,
+  RL_SQL_OPTION_INVALID: RULE_OF_OPTION,
   RL_TRACE_INVALID: "a function",
   RL_ON_EVENT_INVALID: "a function",
-  RL_CLOSED: "open; it decides no more after close()",
+  RL_CLOSED: "open; after close() it makes no more decisions",
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Misuse of Sluice: what was asked cannot be meant. Nothing was counted. */
+/**
+ * Code → option → rule, where options that share a code have different rules. Some names are not options: they are the
+ * parts of one, or rules of an option that depend on another one.
+ */
+export const OPTION_RULES = {
+  RL_INTERVAL_INVALID: {
+    flushMs: "a number of milliseconds from 5 to 1000",
+    readTimeoutMs: "a number of milliseconds from 1 to 300",
+    closeTimeoutMs: "a number of milliseconds from 0 to 60000",
+    publishMs: "a number of milliseconds from 100 to globalDurationMin",
+    importMs: "a number of milliseconds from 100 to globalDurationMin",
+    timeoutMs: "a number of milliseconds from 0 to 60000",
+  },
+  RL_REDIS_ADDRESS_INVALID: {
+    options: "an object with exactly one of url, host, path, sentinel, cluster and client",
+    url: 'a URL that begins with "redis://" or "rediss://" and names a host',
+    host: "a non-empty string",
+    port: "an integer from 1 to 65535",
+    path: "the path of a Unix socket, a non-empty string",
+    sentinelName: "the name of the master, a string of 1 to 512 characters of well-formed Unicode",
+    nodes: "a non-empty array of { host, port }",
+    node: "an object { host, port } with a non-empty host",
+    client:
+      "a client of @redis/client or redis, or of ioredis with autoResendUnfulfilledCommands: false; a Cluster client of ioredis is not supported",
+  },
+  RL_REDIS_OPTION_INVALID: {
+    username: "a string",
+    password: "a string",
+    database: "an integer from 0 to 65535",
+    tls: "true, false or an object of TLS options",
+    connectTimeoutMs: "a number of milliseconds from 10 to 60000",
+    commandTimeoutMs: "a number of milliseconds from 10 to 60000",
+    databaseOfCluster: "0 with the option cluster",
+    besideUrl: "the same as in the url",
+    tlsBesideUrl: 'true or an object of TLS options, because the url begins with "rediss://"',
+  },
+  RL_SQL_ADDRESS_INVALID: {
+    options: "an object with exactly one of url, host and pool",
+    sqliteOptions: "an object with exactly one of path and database",
+    mysqlUrl: 'a URL that begins with "mysql://" or "mariadb://", names a host and has no parameters',
+    postgresUrl: 'a URL that begins with "postgres://" or "postgresql://", names a host and has no parameters',
+    host: "a non-empty string",
+    port: "an integer from 1 to 65535",
+    mysqlPool: "a pool of mysql2/promise",
+    postgresPool: "a pool of pg",
+    path: "the path of a file, a non-empty string",
+    database: "a database of node:sqlite, libsql or better-sqlite3",
+  },
+  RL_SQL_OPTION_INVALID: {
+    user: "a string",
+    password: "a string",
+    database: "a string",
+    tls: "true, false or an object of TLS options",
+    connectTimeoutMs: "a number of milliseconds from 10 to 60000",
+    statementTimeoutMs: "a number of milliseconds from 10 to 60000",
+    migrate: "true or false",
+    tablePrefix: "a string of 1 to 32 of the characters a-z, 0-9 and _ that does not begin with a digit",
+  },
+} as const satisfies Partial<Record<ErrorCode, Readonly<Record<string, string>>>>;
+
+export type IntervalOption = keyof typeof OPTION_RULES.RL_INTERVAL_INVALID;
+
+export interface ErrorDetails {
+  /** The rule of the option, where the code has several: one of `OPTION_RULES`. */
+  readonly rule?: string;
+  /** Follows the value, such as `; did you mean cellsMax?`. */
+  readonly hint?: string;
+}
+
+/** Misuse of Sluice: an argument or an option is invalid. Nothing was counted. */
 export class SluiceError extends Error {
   override readonly name = "SluiceError";
   /** Stable across releases: match on this, not on the message. */
   readonly code: ErrorCode;
   /** The path of the offending field, such as `limit` or `requests[3].cost`. */
   readonly field: string;
-  /** The value that was given, as it was given. */
+  /** The value that was given, unchanged. */
   readonly value: unknown;
+  readonly #details: ErrorDetails;
 
-  constructor(code: ErrorCode, field: string, value: unknown, hint = "") {
-    super(`${field} must be ${ERRORS[code]}; got ${show(value)}${hint} (${code})`);
+  constructor(code: ErrorCode, field: string, value: unknown, details: ErrorDetails = {}) {
+    const { rule = ERRORS[code], hint = "" } = details;
+    super(`${field} must be ${rule}; got ${show(value)}${hint} (${code})`);
     this.code = code;
     this.field = field;
     this.value = value;
+    this.#details = details;
   }
 
-  /** The same error seen from further out: `cost` inside item 3 of a batch is `requests[3].cost`. */
+  /** The same error with the path of an enclosing value: `cost` in item 3 of a batch is `requests[3].cost`. */
   within(prefix: string): SluiceError {
     const field = this.field === "request" ? prefix : `${prefix}.${this.field}`;
-    return new SluiceError(this.code, field, this.value);
+    return new SluiceError(this.code, field, this.value, this.#details);
   }
 }
 
 const SHOWN_MAX = 60;
 
-/** A value as a short text for a message: it must not throw, run foreign code, or flood a log. */
+/** A value as a short string for a message. It must not throw, run foreign code, or flood a log. */
 function show(value: unknown): string {
   switch (typeof value) {
     case "string":

@@ -1,7 +1,7 @@
-/** Names that are known, and the nearest one to a name that is not. */
+/** Refuses options with unknown names, and suggests the nearest known name. */
 import { SluiceError } from "./errors.ts";
 
-/** Refuses what is not an object, and any name that is not known, with the nearest one that is. */
+/** Throws if `options` is not an object or has an unknown name; the message suggests the nearest known one. */
 export function checkKnown(options: object, known: readonly string[], field = "options"): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new SluiceError("RL_OPTIONS_INVALID", field, options);
@@ -9,8 +9,8 @@ export function checkKnown(options: object, known: readonly string[], field = "o
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     const near = known.find((one) => isNear(one.toLowerCase(), name.toLowerCase()));
-    const hint = near === undefined ? `; known are ${known.join(", ")}` : `; did you mean ${near}?`;
-    throw new SluiceError("RL_OPTIONS_INVALID", field, name, hint);
+    const hint = near === undefined ? `; known options: ${known.join(", ")}` : `; did you mean ${near}?`;
+    throw new SluiceError("RL_OPTIONS_INVALID", field, name, { hint });
   }
 }
 

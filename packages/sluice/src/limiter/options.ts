@@ -6,7 +6,7 @@
 import * as bounds from "../core/bounds.ts";
 import type { Clock, Random, Timers } from "../core/clock.ts";
 import { type Duration, parseDuration } from "../core/duration.ts";
-import { type ErrorCode, SluiceError } from "../core/errors.ts";
+import { type ErrorCode, type IntervalOption, OPTION_RULES, SluiceError } from "../core/errors.ts";
 import { checkKnown } from "../core/known.ts";
 import { isPart } from "../core/part.ts";
 import type { Trace } from "../core/trace.ts";
@@ -241,8 +241,9 @@ export function checkCellsMax(cellsMax: unknown): void {
   if (!isLegal) throw new SluiceError("RL_CELLS_MAX_INVALID", "cellsMax", cellsMax);
 }
 
-export function checkInterval(value: unknown, field: string, minMs: number, maxMs: number): void {
-  if (!isWithin(value, minMs, maxMs)) throw new SluiceError("RL_INTERVAL_INVALID", field, value);
+export function checkInterval(value: unknown, field: IntervalOption, minMs: number, maxMs: number): void {
+  if (isWithin(value, minMs, maxMs)) return;
+  throw new SluiceError("RL_INTERVAL_INVALID", field, value, { rule: OPTION_RULES.RL_INTERVAL_INVALID[field] });
 }
 
 function isWithin(value: unknown, min: number, max: number): boolean {

@@ -1,12 +1,12 @@
 /**
- * How to reach a database server: checked at construction, with an error that names the option and never shows a password.
+ * Options of a database server: checked at construction, with an error that names the option and never shows a password.
  *
- * A server that is away, refuses the password or lacks the tables is no misuse: that is counted, and tried again.
+ * A server that is unavailable, refuses the password or lacks the tables is not misuse: it is counted as a failure and retried.
  */
-import { SluiceError } from "../../core/errors.ts";
+import { OPTION_RULES, SluiceError } from "../../core/errors.ts";
 import type { SqlCountersSettings } from "./sql-counters.ts";
 
-/** What Node's `tls.connect` takes: `ca`, `cert`, `key`, `servername`, `rejectUnauthorized`, … */
+/** Options of Node's `tls.connect`: `ca`, `cert`, `key`, `servername`, `rejectUnauthorized`, … */
 export type SqlTls = Readonly<Record<string, unknown>>;
 
 export interface SqlPlace<Pool> {
@@ -18,23 +18,23 @@ export interface SqlPlace<Pool> {
   readonly password?: string | undefined;
   readonly database?: string | undefined;
   readonly tls?: boolean | SqlTls | undefined;
-  /** A pool that its owner makes and closes. */
+  /** A pool that you create and close. */
   readonly pool?: Pool | undefined;
 }
 
 export interface SqlOptions<Pool> extends SqlPlace<Pool>, SqlTableOptions {
-  /** Where imports are read, if not where counts are written: a replica. It may lag. */
+  /** A replica to read imports from. It may lag. Default: the server that counts are written to. */
   readonly read?: SqlPlace<Pool> | undefined;
-  /** How long a connection may take, sign-in included: 10 to 60,000 ms, default 5000. */
+  /** Maximum time to connect and authenticate: 10 to 60,000 ms, default 5000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a statement may take: 10 to 60,000 ms, default 5000. Its connection is given up then. */
+  /** Timeout of a statement: 10 to 60,000 ms, default 5000. After a timeout its connection is closed. */
   readonly statementTimeoutMs?: number | undefined;
 }
 
 export interface SqlTableOptions {
-  /** What the names of all tables begin with: default `"sluice_"`. */
+  /** Prefix of all table names: default `"sluice_"`. */
   readonly tablePrefix?: string | undefined;
-  /** Whether missing tables are made at the start, where the user may: default true. */
+  /** Whether to create missing tables at startup, if the user has the permission: default true. */
   readonly migrate?: boolean | undefined;
 }
 
@@ -58,10 +58,12 @@ export interface SqlSettings<Pool> extends SqlCountersSettings {
   readonly statementTimeoutMs: number;
 }
 
-/** What tells the servers apart. */
+/** How the options of one database server differ from the others'. */
 export interface SqlScheme {
   readonly protocols: readonly string[];
   readonly port: number;
+  /** The rules of `url` and `pool`, for errors. */
+  readonly rules: { readonly url: keyof typeof ADDRESS_RULES; readonly pool: keyof typeof ADDRESS_RULES };
   isPool(pool: unknown): boolean;
 }
 
@@ -85,7 +87,7 @@ export const SQL_OPTIONS: readonly (keyof SqlOptions<unknown>)[] = [
 ];
 
 const PREFIX_DEFAULT = "sluice_";
-/** It stands in statements as it is, so it is a plain name; index names, the longest, stay within PostgreSQL's 63. */
+/** It is written into statements without quotes, so it is a plain name; index names, the longest, stay within PostgreSQL's 63. */
 const IS_PREFIX = /^[a-z_][a-z0-9_]{0,31}$/;
 /** Longer than a statement waits for locks: 1 s. */
 const OVERLAP_MS = 1_000;
@@ -110,36 +112,40 @@ export function readTableOptions(options: SqlTableOptions): SqlCountersSettings 
   return { tablePrefix, migrate, overlapMs: OVERLAP_MS };
 }
 
-/** Which of the ways was chosen: exactly one. */
+/** The one way to reach the server that the options name. */
 function endpointOf<Pool>(given: SqlPlace<Pool>, scheme: SqlScheme, path: string): SqlEndpoint<Pool> {
   const { url, host, pool } = given ?? {};
   const chosen = Object.entries({ url, host, pool }).flatMap(([name, way]) => (way === undefined ? [] : [name]));
-  if (chosen.length !== 1) throw wrongAddress(`${path}options`, chosen.length === 0 ? "none" : chosen.join(" and "));
+  if (chosen.length !== 1) {
+    throw wrongAddress(`${path}options`, chosen.length === 0 ? "none" : chosen.join(" and "), "options");
+  }
   if (pool !== undefined) {
-    if (!scheme.isPool(pool)) throw wrongAddress(`${path}pool`, pool);
+    if (!scheme.isPool(pool)) throw wrongAddress(`${path}pool`, pool, scheme.rules.pool);
     return { kind: "pool", pool };
   }
   const place = { ...given, ...fromUrl(url, scheme, path) };
   const { port = scheme.port, user, password, database, tls = false } = place;
-  if (typeof place.host !== "string" || place.host === "") throw wrongAddress(`${path}host`, place.host);
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw wrongAddress(`${path}port`, port);
+  if (typeof place.host !== "string" || place.host === "") throw wrongAddress(`${path}host`, place.host, "host");
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw wrongAddress(`${path}port`, port, "port");
   for (const [field, value] of Object.entries({ user, password, database })) {
-    if (value !== undefined && typeof value !== "string") throw wrongOption(`${path}${field}`, value);
+    if (value === undefined || typeof value === "string") continue;
+    throw wrongOption(field as "user" | "password" | "database", value, path);
   }
-  if (typeof tls !== "boolean" && (typeof tls !== "object" || tls === null)) throw wrongOption(`${path}tls`, tls);
+  if (typeof tls !== "boolean" && (typeof tls !== "object" || tls === null)) throw wrongOption("tls", tls, path);
   const how = tls === true ? {} : tls === false ? null : tls;
   return { kind: "server", address: { host: place.host, port, user, password, database, tls: how } };
 }
 
-/** What a URL says, as options. */
+/** The options that a URL contains. */
 function fromUrl(url: string | undefined, scheme: SqlScheme, path: string): Partial<SqlPlace<never>> {
   if (url === undefined) return {};
   const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : null;
   const isKnown = parsed !== null && scheme.protocols.includes(parsed.protocol) && parsed.hostname !== "";
-  // A wrong URL may hold a password all the same: of a text that is none, nothing is shown.
-  if (!isKnown) throw wrongAddress(`${path}url`, parsed === null ? "a text that is no URL" : `${parsed.protocol}//…`);
-  // What stands behind a question mark would silently mean nothing.
-  if (parsed.search !== "") throw wrongAddress(`${path}url`, "a url with parameters: give them as options");
+  const wrongUrl = (shown: string) => wrongAddress(`${path}url`, shown, scheme.rules.url);
+  // Even an invalid URL may contain a password: show at most its protocol.
+  if (!isKnown) throw wrongUrl(parsed === null ? "not a URL" : `${parsed.protocol}//…`);
+  // The parameters of a URL would be ignored silently.
+  if (parsed.search !== "") throw wrongUrl("a URL with parameters: pass them as options");
   const { hostname, port, username, password, pathname } = parsed;
   return {
     host: hostname.replace(/^\[(.*)\]$/, "$1"),
@@ -150,16 +156,19 @@ function fromUrl(url: string | undefined, scheme: SqlScheme, path: string): Part
   };
 }
 
-function timeout(field: string, valueMs: number = TIMEOUT_DEFAULT_MS): number {
+function timeout(field: "connectTimeoutMs" | "statementTimeoutMs", valueMs: number = TIMEOUT_DEFAULT_MS): number {
   if (Number.isFinite(valueMs) && valueMs >= TIMEOUT_MIN_MS && valueMs <= TIMEOUT_MAX_MS) return valueMs;
   throw wrongOption(field, valueMs);
 }
 
-function wrongAddress(field: string, value: unknown): SluiceError {
-  return new SluiceError("RL_SQL_ADDRESS_INVALID", field, value);
+const { RL_SQL_ADDRESS_INVALID: ADDRESS_RULES, RL_SQL_OPTION_INVALID: RULES } = OPTION_RULES;
+
+function wrongAddress(field: string, value: unknown, rule: keyof typeof ADDRESS_RULES): SluiceError {
+  return new SluiceError("RL_SQL_ADDRESS_INVALID", field, value, { rule: ADDRESS_RULES[rule] });
 }
 
 /** A password is never shown. */
-function wrongOption(field: string, value: unknown): SluiceError {
-  return new SluiceError("RL_SQL_OPTION_INVALID", field, field.endsWith("password") ? typeof value : value);
+function wrongOption(option: keyof typeof RULES, value: unknown, path = ""): SluiceError {
+  const shown = option === "password" ? typeof value : value;
+  return new SluiceError("RL_SQL_OPTION_INVALID", `${path}${option}`, shown, { rule: RULES[option] });
 }

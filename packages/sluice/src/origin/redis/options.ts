@@ -1,33 +1,33 @@
 /**
- * How to reach a Redis: checked at construction, with an error that names the option and never shows a password.
+ * Options of a Redis origin: checked at construction, with an error that names the option and never shows a password.
  *
- * A server that is away, refuses the password or is too old is no misuse: that is told by an event, and tried again.
+ * A server that is unavailable, refuses the password or is too old is not misuse: an event reports it, and the origin retries.
  */
-import { SluiceError } from "../../core/errors.ts";
+import { OPTION_RULES, SluiceError } from "../../core/errors.ts";
 import { isPart } from "../../core/part.ts";
 import { type IoredisClient, isIoredis, whyNot } from "./ioredis-client.ts";
 
 export interface RedisAddress {
   readonly host: string;
-  /** Default 6379; of a Sentinel 26379. */
+  /** Default 6379, or 26379 for a Sentinel. */
   readonly port?: number | undefined;
 }
 
-/** What Node's `tls.connect` takes: `ca`, `cert`, `key`, `servername`, `rejectUnauthorized`, … */
+/** Options of Node's `tls.connect`: `ca`, `cert`, `key`, `servername`, `rejectUnauthorized`, … */
 export type RedisTls = Readonly<Record<string, unknown>>;
 
 export interface RedisSentinels {
-  /** What the Sentinels call the master. */
+  /** The name of the master in the configuration of the Sentinels. */
   readonly name: string;
   readonly nodes: readonly RedisAddress[];
-  /** The Sentinels' own user; none if not given. */
+  /** The user of the Sentinels themselves. Default: none. */
   readonly username?: string | undefined;
   readonly password?: string | undefined;
 }
 
-/** A client of `@redis/client` (or `redis`) that its owner connects and closes: a single one, a Cluster or a Sentinel client. */
+/** A client of `@redis/client` (or `redis`) that you connect and close: for one server, a Cluster or Sentinels. */
 export interface RedisClient {
-  // biome-ignore lint/suspicious/noExplicitAny: the three kinds take their arguments in three ways.
+  // biome-ignore lint/suspicious/noExplicitAny: each of the three kinds has its own order of arguments.
   sendCommand(...args: any[]): Promise<unknown>;
 }
 
@@ -39,19 +39,19 @@ export interface RedisOptions {
   /** A Unix socket. */
   readonly path?: string | undefined;
   readonly sentinel?: RedisSentinels | undefined;
-  /** Some nodes of a Cluster; the others are found. */
+  /** Some nodes of a Cluster; the origin discovers the others. */
   readonly cluster?: readonly RedisAddress[] | undefined;
-  /** A client that you connect and close: of `@redis/client` or `redis`, or of `ioredis` with `autoResendUnfulfilledCommands: false`. */
+  /** A client that you connect and close: `@redis/client`, `redis`, or `ioredis` with `autoResendUnfulfilledCommands: false`. */
   readonly client?: RedisClient | IoredisClient | undefined;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   readonly database?: number | undefined;
   readonly tls?: boolean | RedisTls | undefined;
-  /** What every key begins with: default `"sluice:"`. No braces. */
+  /** Prefix of all keys: default `"sluice:"`. Braces are not allowed. */
   readonly keyPrefix?: string | undefined;
-  /** How long a connection may take, sign-in included: 10 to 60,000 ms, default 1000. */
+  /** Maximum time to connect and authenticate: 10 to 60,000 ms, default 1000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a command may take: 10 to 60,000 ms, default 1000. A connection that is silent for so long is given up. */
+  /** Timeout of a command: 10 to 60,000 ms, default 1000. A connection without any reply for this long is closed and made again. */
   readonly commandTimeoutMs?: number | undefined;
 }
 
@@ -101,16 +101,16 @@ export function readRedisOptions(given: RedisOptions): RedisSettings {
   const options = { ...given, ...fromUrl(given.url) };
   checkAgainstUrl(given, options);
   const { keyPrefix = PREFIX_DEFAULT, database = 0, username, password } = options;
-  // `rediss:` says that there is TLS; an object says how.
+  // `rediss:` turns TLS on; an object configures it.
   const tls = given.tls ?? options.tls ?? false;
   const isPrefix = keyPrefix === "" || (isPart(keyPrefix) && keyPrefix.length <= PREFIX_LENGTH_MAX);
   if (!isPrefix || /[{}]/.test(keyPrefix)) throw new SluiceError("RL_REDIS_PREFIX_INVALID", "keyPrefix", keyPrefix);
   for (const [field, value] of Object.entries({ username, password })) {
-    if (value !== undefined && typeof value !== "string") throw signIn(field, value);
+    if (value !== undefined && typeof value !== "string") throw wrongOption(field as "username" | "password", value);
   }
-  if (!Number.isInteger(database) || database < 0 || database > DATABASE_MAX) throw signIn("database", database);
-  if (options.cluster !== undefined && database !== 0) throw signIn("database", database);
-  if (typeof tls !== "boolean" && (typeof tls !== "object" || tls === null)) throw signIn("tls", tls);
+  if (!Number.isInteger(database) || database < 0 || database > DATABASE_MAX) throw wrongOption("database", database);
+  if (options.cluster !== undefined && database !== 0) throw wrongOption("database", database, "databaseOfCluster");
+  if (typeof tls !== "boolean" && (typeof tls !== "object" || tls === null)) throw wrongOption("tls", tls);
   return {
     place: placeOf(given, options),
     username,
@@ -124,32 +124,34 @@ export function readRedisOptions(given: RedisOptions): RedisSettings {
 }
 
 /**
- * What an option says must not be at odds with the URL. One that says TLS is not taken back by an option either: a password must
- * not go out in the clear by mistake.
+ * An option must not contradict the URL. Nor can `tls: false` override a URL that asks for TLS: a password must not be sent
+ * unencrypted by mistake.
  */
 function checkAgainstUrl(given: RedisOptions, options: RedisOptions): void {
   if (given.url === undefined) return;
   for (const field of ["username", "password", "database"] as const) {
-    if (given[field] !== undefined && given[field] !== options[field]) throw signIn(field, given[field]);
+    if (given[field] === undefined || given[field] === options[field]) continue;
+    throw wrongOption(field, given[field], "besideUrl");
   }
-  if (options.tls === true && given.tls === false) throw signIn("tls", given.tls);
+  if (options.tls === true && given.tls === false) throw wrongOption("tls", given.tls, "tlsBesideUrl");
 }
 
-/** Which of the ways was chosen: exactly one. */
+/** The one way to reach Redis that the options name. */
 function placeOf(given: RedisOptions, options: RedisOptions): RedisPlace {
   const { host, port, path, sentinel, cluster, client } = options;
   const ways = { url: given.url, host: given.host, path, sentinel, cluster, client };
   const chosen = Object.entries(ways).flatMap(([name, way]) => (way === undefined ? [] : [name]));
-  if (chosen.length !== 1) throw wrongAddress("options", chosen.length === 0 ? "none" : chosen.join(" and "));
+  if (chosen.length !== 1)
+    throw wrongAddress("options", chosen.length === 0 ? "none" : chosen.join(" and "), "options");
   if (client !== undefined) {
     if (isIoredis(client)) {
       const why = whyNot(client);
-      if (why !== undefined) throw wrongAddress("client", why);
-    } else if (typeof client?.sendCommand !== "function") throw wrongAddress("client", client);
+      if (why !== undefined) throw wrongAddress("client", why, "client");
+    } else if (typeof client?.sendCommand !== "function") throw wrongAddress("client", client, "client");
     return { kind: "client", client };
   }
   if (sentinel !== undefined) {
-    if (!isPart(sentinel?.name)) throw wrongAddress("sentinel.name", sentinel?.name);
+    if (!isPart(sentinel?.name)) throw wrongAddress("sentinel.name", sentinel?.name, "sentinelName");
     checkNodes("sentinel.nodes", sentinel.nodes);
     return { kind: "sentinel", sentinels: sentinel };
   }
@@ -158,39 +160,39 @@ function placeOf(given: RedisOptions, options: RedisOptions): RedisPlace {
     return { kind: "cluster", nodes: cluster };
   }
   if (path !== undefined) {
-    if (typeof path !== "string" || path === "") throw wrongAddress("path", path);
+    if (typeof path !== "string" || path === "") throw wrongAddress("path", path, "path");
     return { kind: "server", address: { path } };
   }
   const address = { host: host as string, port: port ?? PORT_DEFAULT };
-  checkAddress("host", address);
+  checkAddress("host", address, "host");
   return { kind: "server", address };
 }
 
 function checkNodes(field: string, nodes: unknown): void {
-  if (!Array.isArray(nodes) || nodes.length === 0) throw wrongAddress(field, nodes);
+  if (!Array.isArray(nodes) || nodes.length === 0) throw wrongAddress(field, nodes, "nodes");
   nodes.forEach((node: unknown, i) => {
-    checkAddress(`${field}[${i}]`, node);
+    checkAddress(`${field}[${i}]`, node, "node");
   });
 }
 
-function checkAddress(field: string, address: unknown): void {
-  if (typeof address !== "object" || address === null) throw wrongAddress(field, address);
+function checkAddress(field: string, address: unknown, rule: "host" | "node"): void {
+  if (typeof address !== "object" || address === null) throw wrongAddress(field, address, rule);
   const { host, port } = address as Partial<RedisAddress>;
-  if (typeof host !== "string" || host === "") throw wrongAddress(field, host);
-  if (port !== undefined && !isPort(port)) throw wrongAddress("port", port);
+  if (typeof host !== "string" || host === "") throw wrongAddress(field, host, rule);
+  if (port !== undefined && !isPort(port)) throw wrongAddress("port", port, "port");
 }
 
 function isPort(port: unknown): boolean {
   return Number.isInteger(port) && (port as number) > 0 && (port as number) < 65_536;
 }
 
-/** What a URL says, as options. */
+/** The options that a URL contains. */
 function fromUrl(url: string | undefined): Partial<RedisOptions> {
   if (url === undefined) return {};
   const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : null;
   const isRedis = parsed !== null && ["redis:", "rediss:"].includes(parsed.protocol) && parsed.hostname !== "";
-  // A wrong URL may hold a password all the same: of a text that is none, nothing is shown.
-  if (!isRedis) throw wrongAddress("url", parsed === null ? "a text that is no URL" : `${parsed.protocol}//…`);
+  // Even an invalid URL may contain a password: show at most its protocol.
+  if (!isRedis) throw wrongAddress("url", parsed === null ? "not a URL" : `${parsed.protocol}//…`, "url");
   const { protocol, hostname, port, username, password, pathname } = parsed;
   const database = pathname.length > 1 ? Number(pathname.slice(1)) : undefined;
   return {
@@ -203,16 +205,23 @@ function fromUrl(url: string | undefined): Partial<RedisOptions> {
   };
 }
 
-function timeout(field: string, valueMs: number = TIMEOUT_DEFAULT_MS): number {
+type TimeoutOption = "connectTimeoutMs" | "commandTimeoutMs";
+
+function timeout(field: TimeoutOption, valueMs: number = TIMEOUT_DEFAULT_MS): number {
   if (Number.isFinite(valueMs) && valueMs >= TIMEOUT_MIN_MS && valueMs <= TIMEOUT_MAX_MS) return valueMs;
-  throw signIn(field, valueMs);
+  throw wrongOption(field, valueMs);
 }
 
-function wrongAddress(field: string, value: unknown): SluiceError {
-  return new SluiceError("RL_REDIS_ADDRESS_INVALID", field, value);
+const { RL_REDIS_ADDRESS_INVALID: ADDRESS_RULES, RL_REDIS_OPTION_INVALID: RULES } = OPTION_RULES;
+
+function wrongAddress(field: string, value: unknown, rule: keyof typeof ADDRESS_RULES): SluiceError {
+  return new SluiceError("RL_REDIS_ADDRESS_INVALID", field, value, { rule: ADDRESS_RULES[rule] });
 }
+
+type CheckedOption = "username" | "password" | "database" | "tls" | TimeoutOption;
 
 /** A password is never shown. */
-function signIn(field: string, value: unknown): SluiceError {
-  return new SluiceError("RL_REDIS_OPTION_INVALID", field, field === "password" ? typeof value : value);
+function wrongOption(field: CheckedOption, value: unknown, rule: keyof typeof RULES = field): SluiceError {
+  const shown = field === "password" ? typeof value : value;
+  return new SluiceError("RL_REDIS_OPTION_INVALID", field, shown, { rule: RULES[rule] });
 }

@@ -25,6 +25,7 @@ export interface MysqlPool {
 export const MYSQL_SCHEME: SqlScheme = {
   protocols: ["mysql:", "mariadb:"],
   port: 3306,
+  rules: { url: "mysqlUrl", pool: "mysqlPool" },
   isPool: (pool) => typeof (pool as Partial<MysqlPool> | null)?.getConnection === "function",
 };
 

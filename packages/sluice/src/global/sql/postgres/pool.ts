@@ -21,6 +21,7 @@ export interface PostgresPool {
 export const POSTGRES_SCHEME: SqlScheme = {
   protocols: ["postgres:", "postgresql:"],
   port: 5432,
+  rules: { url: "postgresUrl", pool: "postgresPool" },
   isPool: (pool) => typeof (pool as Partial<PostgresPool> | null)?.connect === "function",
 };
 

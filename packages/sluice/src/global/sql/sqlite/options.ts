@@ -1,13 +1,13 @@
-/** Where a SQLite file is: checked at construction. */
-import { SluiceError } from "../../../core/errors.ts";
+/** Options of SQLite: checked at construction. */
+import { OPTION_RULES, SluiceError } from "../../../core/errors.ts";
 import { readTableOptions, SQL_TABLE_OPTIONS, type SqlTableOptions } from "../options.ts";
 import type { SqlCountersSettings } from "../sql-counters.ts";
 import type { SqliteDatabase } from "./link.ts";
 
 export interface SqliteOptions extends SqlTableOptions {
-  /** The file; made if it is not there. Not on a network drive. */
+  /** The file, which is created if it does not exist. It must not be on a network drive. */
   readonly path?: string | undefined;
-  /** A database of node:sqlite, libsql or better-sqlite3 that its owner opens and closes. */
+  /** A database of node:sqlite, libsql or better-sqlite3 that you open and close. */
   readonly database?: SqliteDatabase | undefined;
 }
 
@@ -20,13 +20,17 @@ export const SQLITE_OPTIONS: readonly (keyof SqliteOptions)[] = [...SQL_TABLE_OP
 export function readSqliteOptions(options: SqliteOptions): SqliteSettings {
   const { path, database } = options;
   if ((path === undefined) === (database === undefined)) {
-    throw new SluiceError("RL_SQL_ADDRESS_INVALID", "options", path === undefined ? "none" : "path and database");
+    throw wrongAddress("options", path === undefined ? "none" : "path and database", "sqliteOptions");
   }
   if (database !== undefined) {
     const isDatabase = typeof database?.prepare === "function" && typeof database.exec === "function";
-    if (!isDatabase) throw new SluiceError("RL_SQL_ADDRESS_INVALID", "database", database);
+    if (!isDatabase) throw wrongAddress("database", database, "database");
     return { ...readTableOptions(options), place: { database } };
   }
-  if (typeof path !== "string" || path === "") throw new SluiceError("RL_SQL_ADDRESS_INVALID", "path", path);
+  if (typeof path !== "string" || path === "") throw wrongAddress("path", path, "path");
   return { ...readTableOptions(options), place: { path } };
+}
+
+function wrongAddress(field: string, value: unknown, rule: "path" | "database" | "sqliteOptions"): SluiceError {
+  return new SluiceError("RL_SQL_ADDRESS_INVALID", field, value, { rule: OPTION_RULES.RL_SQL_ADDRESS_INVALID[rule] });
 }
