@@ -259,7 +259,7 @@ describe.each(KINDS)("$name › schema", ({ make, migrate, ask }) => {
     const counters = make(newPrefix(), "root", { migrate: false });
     await expect(counters.publish("eu", [])).rejects.toMatchObject({
       kind: "schema",
-      message: expect.stringContaining(`version 0, and ${VERSION} is needed`),
+      message: expect.stringContaining(`version 0, but this release needs version ${VERSION}`),
     });
     expect(counters.health!()).toMatchObject({ isReady: false, lastFailure: { kind: "schema" } });
   });
@@ -394,7 +394,7 @@ describe.each(SERVERS)("$name › rights", ({ name, make, migrate, ask }) => {
     expect(await counters.cleanUp(Date.now(), 10)).toBe(1);
     await expect(make(missing, "modest").publish("eu", [])).rejects.toMatchObject({
       kind: "schema",
-      message: expect.stringContaining("may not make them"),
+      message: expect.stringContaining("may not create them"),
     });
   });
 

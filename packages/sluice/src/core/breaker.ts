@@ -1,5 +1,5 @@
 /**
- * The breaker around a store: stops asking one that mostly fails, and finds out when it is back.
+ * The breaker around a store: stops calls to a store that mostly fails, and detects when it has recovered.
  *
  * Opens when at least half of at least 20 calls within 5 s failed: a ratio, so that a busy process does not give up over a
  * handful, and an idle one not over two. Open for 1 s, then one probe; a probe that succeeds closes it, one that fails opens
@@ -9,7 +9,7 @@
 type State =
   | { readonly kind: "closed" }
   | { readonly kind: "open"; readonly untilMs: number }
-  /** One call is on its way; until `untilMs` nobody else asks. */
+  /** Half-open: one call is in flight; until `untilMs` no other is allowed. */
   | { readonly kind: "probing"; readonly untilMs: number };
 
 const SPAN_MS = 5_000;
@@ -27,14 +27,14 @@ export class Breaker {
   #slice = 0;
   /** Times it opened. */
   opened = 0;
-  /** Hears of every change. Must not throw. */
+  /** Called on every change. Must not throw. */
   onChange: (state: State["kind"]) => void = () => {};
 
   get state(): "closed" | "open" | "probing" {
     return this.#state.kind;
   }
 
-  /** Whether a call would be let through now. Asks only: changes nothing. */
+  /** Whether a call would be refused now. Changes nothing. */
   isOpen(nowMs: number): boolean {
     // Stryker disable next-line ConditionalExpression,StringLiteral: nothing is before the end that a closed one has not got
     return this.#state.kind !== "closed" && nowMs < this.#state.untilMs;

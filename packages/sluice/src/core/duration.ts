@@ -1,7 +1,7 @@
 /**
- * Durations: a number of milliseconds, or a short text such as "10s".
+ * Durations: a number of milliseconds, or a short string such as "10s".
  *
- * Only whole units are taken, so that "1.5h" or "5 parsecs" is an error and not a guess.
+ * Only whole units are accepted, so that "1.5h" or "5 parsecs" is an error and not a guess.
  */
 import { DURATION_MAX_MS, DURATION_MIN_MS } from "./bounds.ts";
 import type { DurationMs } from "./brands.ts";

@@ -27,7 +27,7 @@ describe("known names", () => {
   });
 
   test.each(["xxxclock", "cxxxk", "ttt", "tl", ""])("%j is near to none: all known names are listed", (name) => {
-    expect(() => checkKnown({ [name]: 1 }, KNOWN)).toThrow("known are cellsMax, clock, ttl");
+    expect(() => checkKnown({ [name]: 1 }, KNOWN)).toThrow("known options: cellsMax, clock, ttl");
   });
 
   test("the message names the field that the options belong to", () => {

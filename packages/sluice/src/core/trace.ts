@@ -1,8 +1,8 @@
 /**
- * What a limiter tells whoever records its history: one event each time something is decided, learnt or sent.
+ * The history of a limiter: one event per decision, import and message.
  *
  * The simulator and tests with real servers record the same events; the checker (sim/) reads nothing else. Recording is
- * off unless a `trace` is given, and then costs an object an event.
+ * off unless a `trace` is given, and then costs one object per event.
  */
 
 /** Names a cell in a history: the encoded key and the number of the window. */

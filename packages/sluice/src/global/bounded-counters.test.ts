@@ -47,7 +47,7 @@ describe("bounded counters", () => {
   test.each(CALLS)("%s that the store does not answer ends after ten seconds, and says so", async (_, call) => {
     const { time, store, bounded } = setUp();
     store.trouble("stalled");
-    const outcome = expect(call(bounded)).rejects.toMatchObject({ message: `no answer within ${DEADLINE_MS} ms` });
+    const outcome = expect(call(bounded)).rejects.toMatchObject({ message: `no response within ${DEADLINE_MS} ms` });
     await time.advance(DEADLINE_MS - 1);
     expect(time.pending).toBe(1);
     await time.advance(1);
@@ -60,7 +60,7 @@ describe("bounded counters", () => {
     store.trouble("stalled");
     const call = bounded.publish("eu", []);
     bounded.giveUp();
-    await expect(call).rejects.toMatchObject({ message: `no answer within ${DEADLINE_MS} ms` });
+    await expect(call).rejects.toMatchObject({ message: `no response within ${DEADLINE_MS} ms` });
     store.heal();
     await bounded.publish("eu", []);
     expect([store.published.length, time.pending]).toEqual([2, 0]);
@@ -71,7 +71,7 @@ describe("bounded counters", () => {
     store.trouble("stalled");
     const call = bounded.publish("eu", []);
     await bounded.close();
-    await expect(call).rejects.toMatchObject({ message: `no answer within ${DEADLINE_MS} ms` });
+    await expect(call).rejects.toMatchObject({ message: `no response within ${DEADLINE_MS} ms` });
     store.heal();
     await expect(bounded.publish("eu", [])).rejects.toThrow("the global layer is closed");
     expect([store.published.length, store.closed, time.pending]).toEqual([1, 0, 0]);

@@ -52,6 +52,6 @@ export class BoundedCounters implements Counters {
     if (this.#isClosed) throw new Error("the global layer is closed");
     const outcome = await withDeadline(start, CALL_DEADLINE_MS, this.#timers, this.#pending);
     if (outcome.kind === "done") return outcome.value;
-    throw outcome.kind === "failed" ? outcome.error : new Error(`no answer within ${CALL_DEADLINE_MS} ms`);
+    throw outcome.kind === "failed" ? outcome.error : new Error(`no response within ${CALL_DEADLINE_MS} ms`);
   }
 }

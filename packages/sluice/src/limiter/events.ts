@@ -1,19 +1,19 @@
 /**
- * What a limiter tells its operator: changes of state, and troubles that were survived. For logs and alarms; the numbers are in
- * `stats()`, and what was decided in a `trace`.
+ * The events that a limiter reports to its operator: changes of state, and failures that it survived. For logs and alerts; the numbers
+ * are in `stats()`, and single decisions in a `trace`.
  *
- * Bounded: of one subject (a kind, of one layer; a connection, of one address) at most five events in ten seconds. What comes on top is left out, but for the
- * latest, which follows when the ten seconds are over: the last event of a subject always says how things stand.
+ * Bounded: at most five events in ten seconds per subject (a kind and its layer, or the connection to one address). Further events are
+ * omitted, except the latest, which follows when the ten seconds are over: the last event of a subject is always the current state.
  *
- * Nobody is told in the middle of something: an event is delivered in a turn of its own, and what a listener throws is dropped.
+ * An event is never delivered during another operation, but in its own turn of the event loop. Errors of a listener are ignored.
  */
 import type { Clock, Timers } from "../core/clock.ts";
 
 /** What happened. */
 export type Happening =
   /**
-   * A breaker opened or closed: around the origin, or around the denial channel of the global store. `probing`: one call was let
-   * through to see; if it fails, another follows a second later.
+   * A breaker opened or closed: around the origin, or around the denial channel of the global store. `probing`: one call is
+   * allowed as a test (half-open); if it fails, another follows a second later.
    */
   | { readonly kind: "breaker"; readonly layer: "origin" | "denials"; readonly state: "open" | "probing" | "closed" }
   /**
@@ -30,30 +30,30 @@ export type Happening =
       readonly failure: string;
       readonly message: string;
     }
-  /** Calls to a store failed: how many of each kind since this was last told, and the store's own words for the last one. */
+  /** Calls to a store failed: how many of each kind since the last such event, and the message of the latest failure. */
   | {
       readonly kind: "failures";
       readonly layer: "origin" | "global";
       readonly failures: Readonly<Record<string, number>>;
       readonly message: string;
     }
-  /** The global store takes and gives counts again; how long it did not. */
+  /** The global store works again, after an outage of `forMs`. */
   | { readonly kind: "recovered"; readonly layer: "global"; readonly forMs: number }
-  /** Numbers or rows that cannot be came from a store, and were left out. */
+  /** A store returned impossible numbers or rows, which were ignored. */
   | { readonly kind: "junk"; readonly layer: "origin" | "global"; readonly count: number }
-  /** The origin has lost what it had confirmed (restarted, flushed, gone back): the counts of all keys held are replayed again. */
+  /** The origin has lost confirmed counts (it was restarted, flushed or restored): the counts of all keys in memory are replayed again. */
   | { readonly kind: "lost"; readonly layer: "origin"; readonly keys: number }
   /**
    * The origin was empty when this process started, although the region had published counts of so many cells: what other processes
    * of the region accept hides behind those counts until it exceeds them.
    */
   | { readonly kind: "emptied"; readonly layer: "origin"; readonly cells: number }
-  /** Single cells of which the origin held less than it had confirmed: replayed again. */
+  /** The origin held less than it had confirmed for single cells, which are replayed again. */
   | { readonly kind: "healed"; readonly layer: "origin"; readonly cells: number }
-  /** Requests are being decided from memory though the rules asked for a read of the origin. */
+  /** Requests are decided from memory although a read of the origin is required. */
   | { readonly kind: "degraded"; readonly state: "began" }
   | { readonly kind: "degraded"; readonly state: "ended"; readonly decisions: number; readonly forMs: number }
-  /** Requests were decided without a record, because the table was full. */
+  /** Requests were decided without recording their cost, because the table was full. */
   | { readonly kind: "full"; readonly decisions: number }
   /**
    * New rows were not published, because their namespace or workspace has as many in the global store as `namespaceRowsMax` or
@@ -66,12 +66,12 @@ export type Happening =
       readonly workspace: string;
       readonly namespace: string;
     }
-  /** The wall clock was set back by so much, and followed. */
+  /** The wall clock was set back by `backMs`, and the limiter followed it. */
   | { readonly kind: "clock"; readonly backMs: number }
   /** The limiter has closed. `lost`: accepted cost that no store confirmed, see `CloseReport`. */
   | { readonly kind: "closed"; readonly lost: number };
 
-/** An event: what happened, when by the wall clock, and how many of the same subject were left out before it. */
+/** An event, its wall-clock time, and how many events of the same subject were omitted before it. */
 export type LimiterEvent = Happening & { readonly atMs: number; readonly omitted: number };
 
 export type EventListener = (event: LimiterEvent) => unknown;

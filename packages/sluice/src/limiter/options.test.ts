@@ -8,7 +8,7 @@ const wallMs = () => 0;
 const random = (drawn: unknown) => ({ uint32: () => drawn });
 
 const KNOWN_HINT =
-  "known are cellsMax, whenFull, region, origin, global, globalMode, flushMs, readTimeoutMs, commandsPerSecond, " +
+  "known options: cellsMax, whenFull, region, origin, global, globalMode, flushMs, readTimeoutMs, commandsPerSecond, " +
   "publishMs, importMs, globalDurationMin, floor, errorBudget, namespaceRowsMax, workspaceRowsMax, closeTimeoutMs, onEvent, trace, clock, timers, random";
 
 /** Option → its code, what its message must state, and what is not legal there. */
@@ -135,7 +135,7 @@ describe("options", () => {
     const rule = { namespace: "api", limit: 5, duration: "1m" as const };
     for (const [extra, hint] of [
       [{ limits: 5 }, "did you mean limit?"],
-      [{ identifier: "a" }, "known are workspace, namespace, limit, duration"],
+      [{ identifier: "a" }, "known options: workspace, namespace, limit, duration"],
     ] as const) {
       const misuse = () => limiter.rule({ ...rule, ...extra });
       expect(misuse).toThrow(expect.objectContaining({ code: "RL_OPTIONS_INVALID", field: "rule" }));

@@ -1,7 +1,7 @@
 /**
- * What a limiter is made with: checked once, at construction, with an error that names the option.
+ * The options of a limiter: checked once, at construction, with an error that names the option.
  *
- * An unknown option is refused, because a misspelt one would silently mean the default.
+ * Unknown options are refused: a misspelt one would silently mean the default.
  */
 import * as bounds from "../core/bounds.ts";
 import type { Clock, Random, Timers } from "../core/clock.ts";
@@ -19,51 +19,51 @@ import { systemClock, systemRandom, systemTimers } from "./system.ts";
 
 export interface LimiterOptions {
   /**
-   * How many keys the process holds at most: 1 to 16,000,000, default 1,048,576. Each takes 144 bytes once used, and with an origin or a
-   * global layer up to 386 more, 320 of them for its name. A full table forgets the keys that matter least; names that use up 320 bytes for
-   * each of `cellsMax` make it forget keys with long names.
+   * Maximum number of keys in memory: 1 to 16,000,000, default 1,048,576. Each takes 144 bytes once used, and with an origin or a
+   * global layer up to 386 more, 320 of them for its name. A full table evicts the keys that matter least; when the names use up 320 bytes
+   * for each of `cellsMax`, it evicts keys with long names.
    */
   readonly cellsMax?: number | undefined;
-  /** The answer where a full table has nothing it may forget: `"allow"` (default) or `"deny"`. Flagged `degraded`. */
+  /** The decision when the table is full and no key can be evicted: `"allow"` (default) or `"deny"`. Flagged `degraded`. */
   readonly whenFull?: WhenFull | undefined;
-  /** The name of the region this process belongs to: 1 to 64 characters. Needed with a global layer. */
+  /** The name of the region this process belongs to: 1 to 64 characters. Required with a global layer. */
   readonly region?: string | undefined;
   /** The counter store that the processes of the region share. Without one, the process limits alone. */
   readonly origin?: Origin | undefined;
   /** The counter store that all regions share. */
   readonly global?: Counters | undefined;
-  /** How regions tell each other: `"counters"` (default), `"denials"` or `"both"`. */
+  /** What regions exchange: `"counters"` (default), `"denials"` or `"both"`. */
   readonly globalMode?: GlobalMode | undefined;
   /** How often accepted cost is replayed to the origin: 5 to 1000 ms, default 50. */
   readonly flushMs?: number | undefined;
-  /** How long a request waits for the origin at most: 1 to 300 ms, default 300. */
+  /** Maximum time that a request waits for the origin: 1 to 300 ms, default 300. */
   readonly readTimeoutMs?: number | undefined;
-  /** How many cells are replayed per second at most: 20 to 10,000,000, default 50,000. The rest waits. */
+  /** Maximum number of cells replayed per second: 20 to 10,000,000, default 50,000. The others wait. */
   readonly commandsPerSecond?: number | undefined;
   /** How often regional counts are published, and foreign ones imported: 100 ms to `globalDurationMin`, default 1000. */
   readonly publishMs?: number | undefined;
   readonly importMs?: number | undefined;
   /** Windows shorter than this stay regional: default `"1m"`. */
   readonly globalDurationMin?: Duration | undefined;
-  /** The part of a limit below which counts stay in their region: 0 to 1; by the number of live regions if not given. */
+  /** The fraction of a limit below which counts are not published: 0 to 1. Default: derived from the number of live regions. */
   readonly floor?: number | undefined;
-  /** How far over a limit the regions together may go by what they keep to themselves: above 0, up to 1, default 0.02. */
+  /** How far the regions together may exceed a limit through unpublished counts, as a fraction: above 0, up to 1, default 0.02. */
   readonly errorBudget?: number | undefined;
   /**
-   * How many rows the region may have in the global store per namespace, and per workspace: 1 to 16,000,000, default 100,000 and
-   * 200,000. A row is one key in one window; denials have as many rows of their own. Where room is scarce, keys nearest to their
-   * limit get rows first. Counts beyond that are not published: the other regions do not know them, which is more excess and never a
-   * false denial.
+   * Maximum number of rows of the region in the global store, per namespace and per workspace: 1 to 16,000,000, default 100,000 and
+   * 200,000. A row is one key in one window; denials have as many rows in addition. Keys nearest to their limit get rows first.
+   * Counts beyond the maximum are not published: the other regions do not know them, so that a limit may be exceeded by more, but no
+   * request is denied wrongly.
    */
   readonly namespaceRowsMax?: number | undefined;
   readonly workspaceRowsMax?: number | undefined;
-  /** How long `close()` tries to replay what is left: 0 to 60,000 ms, default 5000. */
+  /** Maximum time for `close()` to replay the remaining counts: 0 to 60,000 ms, default 5000. */
   readonly closeTimeoutMs?: number | undefined;
-  /** Hears of breakers, connections, losses and troubles that were survived: for logs and alarms. At most a few a second. */
+  /** Receives events about breakers, connections, losses and survived failures: for logs and alerts. At most a few per second. */
   readonly onEvent?: EventListener | undefined;
   /**
-   * Receives everything that is decided, learnt and sent: for recording histories. Costs one object per event. What it throws on a
-   * decision is thrown to the caller of that decision; what it throws in the background is ignored.
+   * Receives every decision, import and message: for recording histories. Costs one object per event. An error that it throws for a
+   * decision goes to the caller of that decision; errors in the background are ignored.
    */
   readonly trace?: Trace | undefined;
   /** Time, timers and randomness; the defaults are the real ones. */

@@ -1,27 +1,27 @@
-/** What a caller asks, and the checks that come before anything is counted. */
+/** The requests of a limiter, and the checks before anything is counted. */
 import { COST_MAX, LIMIT_MAX } from "../core/bounds.ts";
 import type { Duration } from "../core/duration.ts";
 import { SluiceError } from "../core/errors.ts";
 
 /** Names a key: what is being limited. */
 export interface KeyRequest {
-  /** The tenant; `"default"` if not given. */
+  /** The tenant, default `"default"`. */
   readonly workspace?: string | undefined;
   readonly namespace: string;
   readonly identifier: string;
-  /** The window: milliseconds, or a text such as `"10s"`, `"5m"`, `"1h"`, `"30d"`. From 1 s to 30 d. */
+  /** The window: milliseconds, or a string such as `"10s"`, `"5m"`, `"1h"`, `"30d"`. From 1 s to 30 d. */
   readonly duration: Duration;
 }
 
 export interface LimitRequest extends KeyRequest {
-  /** How much the window may hold: an integer from 0 (a ban) to 2^40. Not part of the key. */
+  /** Maximum total cost per window: an integer from 0 (a ban) to 2^40. Not part of the key. */
   readonly limit: number;
-  /** How much this request takes: an integer from 0 (a peek: nothing is counted) to 2^40; 1 if not given. */
+  /** Cost of this request: an integer from 0 (a peek: nothing is counted) to 2^40, default 1. */
   readonly cost?: number | undefined;
 }
 
 export interface InspectRequest extends KeyRequest {
-  /** To learn what would be left of it; if not given, the lowest limit that allowed something in the key's last window. */
+  /** The limit to compute `remaining` for. Default: the lowest limit that allowed a request in the last window of the key. */
   readonly limit?: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What a limiter did and holds: the numbers that metrics export. */
+/** Counters and gauges of a limiter: the numbers that metrics export. */
 import type { LatencySummary } from "../core/latency.ts";
 import type { CountersHealth } from "../global/counters.ts";
 import type { GlobalLayer, GlobalMode } from "../global/global-layer.ts";
@@ -16,16 +16,16 @@ export interface Stats {
       readonly cost: number;
       /** Refused by `whenFull: "deny"`. */
       readonly full: number;
-      /** Items that fit by themselves, in a batch that failed. */
+      /** Items that would have been allowed alone, in a batch that was denied. */
       readonly batch: number;
     };
-    /** Decided without a record of its own, because the table was full. */
+    /** Decided without recording the cost, because the table was full. */
     readonly unrecorded: number;
-    /** Allowed from memory though the rules asked for a read of the origin, or before the first import. */
+    /** Allowed from memory although a read of the origin was required, or before the first import. */
     readonly degraded: number;
   };
   readonly cells: {
-    /** Keys held now, and the most that can be. */
+    /** Keys in memory now, and their maximum. */
     readonly live: number;
     readonly max: number;
     /** Keys forgotten because their windows were over. */
@@ -33,7 +33,7 @@ export interface Stats {
     /** Keys forgotten because the table, or the memory for names, was full. */
     readonly evicted: number;
     /**
-     * What the names of the keys take, and the most that they may: 320 bytes for each of `max`. 0 and 0 without an origin and a global
+     * Memory of the key names, and its maximum: 320 bytes for each of `max`. 0 and 0 without an origin and a global
      * layer, because then no names are kept.
      */
     readonly nameBytes: number;
@@ -57,27 +57,27 @@ export interface Stats {
 export interface OriginStats {
   readonly breaker: "closed" | "open" | "probing";
   readonly breakerOpened: number;
-  /** Calls made, and those that failed, came late, or brought junk. */
+  /** Calls made, and those that failed, timed out, or returned invalid data. */
   readonly reads: number;
   readonly raises: number;
   readonly failed: number;
   readonly late: number;
   readonly junk: number;
-  /** Cells that the origin could not tell about, in calls that brought others: a node of a Cluster was away. */
+  /** Cells that the origin could not return although others of the same call succeeded: a node of a Cluster was unavailable. */
   readonly unknown: number;
   readonly readsInFlight: number;
   /** Keys whose cost the origin has not confirmed. */
   readonly unreplayed: number;
-  /** Times the origin was found to have lost what it had confirmed, and cells found so one by one. */
+  /** How often the origin had lost confirmed counts as a whole, and how many single cells it had lost. */
   readonly losses: number;
   readonly healed: number;
-  /** Strict keys whose deadline was dropped early: evicted ones, more than there is room for. */
+  /** Evicted strict keys whose deadline was dropped early because the list of such keys was full. */
   readonly strictDropped: number;
-  /** No cost has waited longer than this for the origin to confirm it; 0 if none waits. */
+  /** Upper bound of how long any cost has waited for the confirmation of the origin; 0 if none waits. */
   readonly oldestUnreplayedMs: number;
-  /** How long calls took, those that failed included. */
+  /** Latency of calls, including failed ones. */
   readonly latency: { readonly read: LatencySummary; readonly raise: LatencySummary };
-  /** How the store is reached, and what its driver counted; null for one in this process's memory. */
+  /** Connection state and failure counts of the store; null for one in this process's memory. */
   readonly store: OriginHealth | null;
 }
 
@@ -89,14 +89,14 @@ export interface DenialStats {
   readonly dropped: number;
   /** Cells raised by other regions' rows. */
   readonly inflated: number;
-  /** Rows that wait to be written. */
+  /** Rows waiting to be written. */
   readonly waiting: number;
-  /** Batches that the store did not take, and reads that failed. */
+  /** Failed writes of batches, and failed reads. */
   readonly writesFailed: number;
   readonly readsFailed: number;
-  /** Since rows were last written; null if none were. */
+  /** Time since rows were last written; null if none were. */
   readonly writeAgeMs: number | null;
-  /** Since the rows of other regions were last read, or since the start; null in mode `counters`. */
+  /** Time since the rows of other regions were last read, or since the start; null in mode `counters`. */
   readonly readAgeMs: number | null;
   /** The breaker around writes. */
   readonly breaker: "closed" | "open" | "probing";
@@ -115,7 +115,7 @@ export interface GlobalStats {
    * and its origin lost its data. New counts of the region's other processes hide behind those rows until they exceed them. 0 normally.
    */
   readonly cellsBehind: number;
-  /** What is wrong with the use of region names now, and what to do about it; null if nothing is. */
+  /** A conflict of region names, and what to do about it; null if there is none. */
   readonly regionConflict: string | null;
   /** The part of a limit up to which counts are not published now. */
   readonly floor: number;
@@ -126,37 +126,37 @@ export interface GlobalStats {
     readonly stored: number;
     /** How often a new row was not published because its namespace or workspace had reached its maximum. */
     readonly refused: number;
-    /** Namespaces and workspaces of which rows were refused, and too little room was freed since. */
+    /** Namespaces and workspaces that have reached their maximum of rows. */
     readonly full: number;
   };
   readonly cellsImported: number;
   readonly publishesFailed: number;
   readonly importsFailed: number;
   readonly roundsFailed: number;
-  /** Rows of the global store that are none, and were left out. */
+  /** Invalid rows of the global store, which were ignored. */
   readonly junk: number;
   /**
-   * How old what the other regions can know of this one is: since the last publish that succeeded, or since the start. In mode
-   * `denials`, since all denials were last written.
+   * Time since this region last published its counts, or since the start. In mode `denials`, time since all denials were last
+   * written.
    */
   readonly publishAgeMs: number;
   /**
-   * How old what is known of the other regions is: since the last import that succeeded, or since the start. In mode `denials`, since
-   * their denials were last read.
+   * Time since the counts of the other regions were last imported, or since the start. In mode `denials`, time since their denials
+   * were last read.
    */
   readonly importAgeMs: number;
   /** How often the other regions are read: `importMs`, or 10 s in mode `denials`. */
   readonly importEveryMs: number;
   /**
-   * Keys that the next publish examines: their count has risen since the last one, or the store did not take their row. A key whose
+   * Keys that the next publish examines: their count has risen since the last one, or the store refused their row. A key whose
    * count was examined and stays below the floor is not among them. Normally at most what changes between two publishes; a number
-   * that keeps growing means that the store takes nothing. In mode `denials`, rows that wait to be written.
+   * that keeps growing means that the store accepts no writes. In mode `denials`, rows waiting to be written.
    */
   readonly unpublished: number;
   readonly denials: DenialStats;
-  /** By namespace: how far windows that are over went beyond their limits, in all regions together. */
+  /** By namespace: how far finished windows exceeded their limits, in all regions together. */
   readonly overAdmission: Readonly<Record<string, OverAdmission>>;
-  /** What the store's driver counted; null for one in this process's memory. */
+  /** Failure counts of the store; null for one in this process's memory. */
   readonly store: CountersHealth | null;
 }
 

@@ -1,32 +1,32 @@
 /**
- * What can go wrong with a database, by kind: the same kinds for all of them. Each driver tells its own codes apart.
+ * Kinds of database failures, the same for all databases. Each driver maps its own codes to them.
  *
  * Kinds are for counting and for the few places that act on one. A failure never reaches a caller of the limiter: a round of
  * the global layer fails, and the next one does its work.
  */
 
 export type SqlFailureKind =
-  /** Refused, reset, closed, not resolved, shutting down, or no connection to be had. */
+  /** Refused, reset, closed, not resolved, shutting down, or no connection available. */
   | "connection"
-  /** No answer in time. It may still have been done. */
+  /** No response in time. The statement may have been executed anyway. */
   | "timeout"
   | "tls"
   /** Wrong or missing user, password or database. */
   | "auth"
-  /** The user may not do this: see docs/operating.md for the rights that are needed. */
+  /** The user lacks a permission: docs/operating.md lists those that are needed. */
   | "permission"
-  /** The tables are not there, or belong to a newer release. */
+  /** The tables do not exist, or belong to a newer release. */
   | "schema"
   | "deadlock"
-  /** Somebody held a lock for too long. */
+  /** Another session held a lock for too long. */
   | "lock"
-  /** A replica, or a primary that is one no longer. */
+  /** A replica, or a former primary. */
   | "readonly"
-  /** The server does not take this row. */
+  /** The server refused this row. */
   | "refused"
-  /** A statement is larger than the server takes (max_allowed_packet). */
+  /** A statement is larger than the server accepts (max_allowed_packet). */
   | "packet"
-  /** No room left on its disk. */
+  /** The disk of the server is full. */
   | "full"
   /** Two origins use one region's name. */
   | "region"

@@ -65,14 +65,14 @@ export async function ensureSchema(
   refuseNewer(applied, wanted, tables);
   const found = Math.max(0, ...applied.map(({ version }) => version));
   if (found >= wanted) return;
-  const lack = `the tables ${tables.schema.replace(/schema$/, "*")} are at version ${found}, and ${wanted} is needed`;
+  const lack = `the tables ${tables.schema.replace(/schema$/, "*")} are at version ${found}, but this release needs version ${wanted}`;
   if (!mayMigrate) throw new SqlFailure("schema", `${lack}: apply the migrations first (docs/operating.md)`);
   await migrate(link, dialect, tables).catch((error: unknown) => {
     const isRefused = error instanceof SqlFailure && (error.kind === "permission" || error.kind === "readonly");
     if (!isRefused) throw error;
     throw new SqlFailure(
       "schema",
-      `${lack}, and this user may not make them (${error.message}): apply the migrations as one who may (docs/operating.md)`,
+      `${lack}, and this user may not create them (${error.message}): apply the migrations as a user with that permission (docs/operating.md)`,
     );
   });
 }
@@ -88,6 +88,6 @@ function refuseNewer(applied: readonly Applied[], known: number, { schema }: Tab
   if (breaking === undefined) return;
   throw new SqlFailure(
     "schema",
-    `${schema} is at version ${breaking.version}, which this release does not know (it knows ${known}): use a newer release`,
+    `${schema} is at version ${breaking.version}, which this release does not support (it supports up to ${known}): use a newer release`,
   );
 }

@@ -50,7 +50,7 @@ export class SqlNames {
     const inUse = pairs.filter((pair) => pair.isInUse && pair.origin === origin && pair.region !== name);
     const trouble =
       origins > 1
-        ? `the region ${JSON.stringify(region)} is used by ${origins} origins, which hide each other's counts: give each a region of its own, or one Redis to share`
+        ? `the region ${JSON.stringify(region)} is used by ${origins} origins, which hide each other's counts: give each its own region name, or let them share one Redis`
         : inUse.length > 0
           ? twoNames(
               region,

@@ -63,7 +63,8 @@ export class PoolLink implements SqlLink {
     return this.#with(this.#pools.write, ALONE_TIMEOUT_MS, async (run) => {
       for (const statement of before) {
         const { rows } = await run(statement);
-        if (integerOf(rows[0]?.["taken"] ?? 1) !== 1) throw new SqlFailure("lock", `somebody else holds ${lock}`);
+        if (integerOf(rows[0]?.["taken"] ?? 1) !== 1)
+          throw new SqlFailure("lock", `another session holds the lock ${lock}`);
       }
       try {
         const done = await work(run);
@@ -88,11 +89,11 @@ export class PoolLink implements SqlLink {
     const connection = await this.#connect(pool);
     let isBroken = false;
     const run: RunStatement = async (statement) => {
-      if (isBroken) throw new SqlFailure("connection", "the connection was given up");
+      if (isBroken) throw new SqlFailure("connection", "the connection was closed after an earlier failure");
       const { timers } = this.#environment;
       const outcome = await withDeadline(() => connection.run(statement), timeoutMs, timers, this.#pending);
       if (outcome.kind === "done") return outcome.value;
-      const late = new SqlFailure("timeout", `no answer within ${timeoutMs} ms`);
+      const late = new SqlFailure("timeout", `no response within ${timeoutMs} ms`);
       const failure = outcome.kind === "late" ? late : pool.failureOf(outcome.error);
       isBroken = BROKEN.has(failure.kind);
       throw failure;

@@ -136,7 +136,7 @@ export class ClusterRoute implements RedisRoute {
       const ranges = await link.send(["CLUSTER", "SLOTS"]).catch(() => null);
       if (ranges !== null && this.#learn(ranges, hostOf(address))) return;
     }
-    throw new RedisFailure("cluster", "no node tells the slots");
+    throw new RedisFailure("cluster", "no node returns the slots");
   }
 
   /** Takes in `CLUSTER SLOTS`; false if it is none. */

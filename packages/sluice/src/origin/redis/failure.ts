@@ -1,5 +1,5 @@
 /**
- * What can go wrong with Redis, by kind: told apart by the code a reply begins with, or by who rejected.
+ * Kinds of Redis failures: classified by the error code at the start of a reply, or by the text of a client error.
  *
  * Kinds are for counting, for events and for the few places that act on one. A failure never reaches a caller of the
  * limiter: the layer above decides without the origin.
@@ -8,28 +8,28 @@
 export type RedisFailureKind =
   /** Refused, reset, closed, not resolved, or not connected now. */
   | "connection"
-  /** No answer in time. It may still have been done. */
+  /** No response in time. The command may have been executed anyway. */
   | "timeout"
   | "tls"
   /** Wrong or missing user or password. */
   | "auth"
-  /** The user may not do this: see docs/operating.md for the rights that are needed. */
+  /** The user lacks a permission: docs/operating.md lists those that are needed. */
   | "permission"
-  /** The server does not know a command that is needed. */
+  /** The server does not support a required command. */
   | "version"
   | "loading"
   | "readonly"
-  /** Out of memory, and told not to evict. */
+  /** Out of memory, and the eviction policy is noeviction. */
   | "oom"
-  /** A script of somebody's runs, the disk is full, a replica is missing: not now. */
+  /** Temporarily unable to write: a script is running, the disk is full, or a replica is missing. */
   | "busy"
-  /** A Cluster that is moving slots, or down. */
+  /** A Cluster is moving slots, or is down. */
   | "cluster"
-  /** Under the key of a cell there is something else. */
+  /** The key of a cell holds a value of another type. */
   | "wrongtype"
-  /** A value or a reply that cannot be. */
+  /** An impossible value or reply. */
   | "junk"
-  /** More commands wait than may. */
+  /** Too many commands are waiting. */
   | "overload"
   | "other";
 
@@ -66,7 +66,7 @@ const BY_CODE: ReadonlyMap<string, RedisFailureKind> = new Map(
   } as const),
 );
 
-/** Errors that speak in sentences: the first that matches. */
+/** Errors without a code: the first pattern that matches. */
 const BY_TEXT: readonly (readonly [RegExp, RedisFailureKind])[] = [
   [/has no permissions|ACL failure|the user executing the script can't/i, "permission"],
   [/unknown command/i, "version"],

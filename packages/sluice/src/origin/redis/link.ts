@@ -2,8 +2,8 @@
  * One connection to one Redis server, made again whenever it is lost.
  *
  * Invariants: a command is sent once, or not at all; it settles within its deadline; nothing waits for a connection that is not
- * there, but for the very first, which a process that starts may wait for. A connection on which nothing was heard for a whole deadline, or on which something was heard that cannot be, is
- * given up with all that is under way on it: its replies may not be matched to commands any more.
+ * there, but for the very first, which a process that starts may wait for. A connection without a reply for a whole deadline, or with an
+ * impossible reply, is closed with all commands in flight: later replies could no longer be matched to commands.
  *
  * The client under it is used for its wire format only: reconnecting, queueing and deadlines are here, because its own would
  * send commands again, or wait for ever on a server that is frozen.
@@ -26,7 +26,7 @@ export interface LinkOptions {
   readonly commandTimeoutMs: number;
 }
 
-/** Hears what happens to a connection. */
+/** Receives the changes of a connection. */
 export interface LinkListener {
   connected(address: string): void;
   /** A connection was lost, or could not be made. */
@@ -40,7 +40,7 @@ export const NOT_CONNECTED = "not connected to Redis";
 
 const RETRY_MIN_MS = 25;
 const RETRY_MAX_MS = 500;
-/** A server that refuses by itself will not change its mind at once. */
+/** After these failures an immediate retry would fail too. */
 const REFUSALS: ReadonlySet<RedisFailureKind> = new Set(["auth", "permission", "version", "readonly", "tls"]);
 /** Commands on their way. Each speaks of up to 64 cells; more than this is never useful. */
 const COMMANDS_MAX = 20_000;
@@ -62,7 +62,7 @@ export class RedisLink {
   /** The number of the attempt to connect that counts: one that was given up may still be looking for its server. */
   #attempt = 0;
   #retry: unknown = undefined;
-  #heardMs = 0;
+  #repliedMs = 0;
   /** The first attempt to connect, while it is under way. */
   #first: Promise<void> | null = null;
 
@@ -95,20 +95,20 @@ export class RedisLink {
     const start = () => this.#underWay.run(args, () => client.sendCommand(args as string[]));
     const outcome = await withDeadline(start, this.#options.commandTimeoutMs, timers, this.#pending);
     if (outcome.kind === "done") {
-      this.#heardMs = clock.monoMs();
+      this.#repliedMs = clock.monoMs();
       return outcome.value;
     }
     if (outcome.kind === "failed") {
       const failure = failureOf(outcome.error);
       // An overload is detected here, not reported by the server.
-      if (failure.kind !== "connection" && failure.kind !== "overload") this.#heardMs = clock.monoMs();
+      if (failure.kind !== "connection" && failure.kind !== "overload") this.#repliedMs = clock.monoMs();
       if (failure.kind === "readonly") this.drop(failure, client);
       throw failure;
     }
     timers.set(() => {
-      if (this.#heardMs < sentMs) this.drop(new RedisFailure("timeout", "Redis is silent"), client);
+      if (this.#repliedMs < sentMs) this.drop(new RedisFailure("timeout", "Redis does not respond"), client);
     }, GRACE_MS);
-    throw new RedisFailure("timeout", `no answer within ${this.#options.commandTimeoutMs} ms`);
+    throw new RedisFailure("timeout", `no response within ${this.#options.commandTimeoutMs} ms`);
   }
 
   /** Gives the connection up, and makes another one. */
@@ -145,7 +145,7 @@ export class RedisLink {
       if (this.#client === null) return;
       this.#isReady = true;
       this.#retries = 0;
-      this.#heardMs = this.#environment.clock.monoMs();
+      this.#repliedMs = this.#environment.clock.monoMs();
       this.#listener.connected(this.#address);
       return;
     }

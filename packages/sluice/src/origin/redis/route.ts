@@ -72,7 +72,7 @@ export function masterOf(
 ): () => Promise<RedisEndpoint> {
   let first = 0;
   return async () => {
-    let last = new RedisFailure("connection", "no Sentinel answers");
+    let last = new RedisFailure("connection", "no Sentinel responds");
     for (let i = 0; i < nodes.length; i++) {
       const at = (first + i) % nodes.length;
       const { host, port = SENTINEL_PORT } = nodes[at]!;
@@ -106,7 +106,7 @@ async function askOnce(
     });
     const answer = await link?.send(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name]);
     if (!Array.isArray(answer) || answer.length !== 2) {
-      throw new RedisFailure("other", `the Sentinel knows no master by the name of ${name}`);
+      throw new RedisFailure("other", `the Sentinel does not know a master named ${name}`);
     }
     return { host: String(answer[0]), port: Number(answer[1]) };
   } finally {
@@ -165,7 +165,7 @@ export class ClientRoute implements RedisRoute {
     const outcome = await withDeadline(start, this.#timeoutMs, this.#environment.timers, this.#pending);
     if (outcome.kind === "done") return outcome.value;
     if (outcome.kind === "failed") throw failureOf(outcome.error);
-    throw new RedisFailure("timeout", `no answer within ${this.#timeoutMs} ms`);
+    throw new RedisFailure("timeout", `no response within ${this.#timeoutMs} ms`);
   }
 
   distrust(): void {}

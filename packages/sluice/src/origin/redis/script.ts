@@ -53,7 +53,7 @@ export function countsOf(
   count: (failure: RedisFailure) => void,
 ): readonly OriginCount[] {
   if (!Array.isArray(answer) || answer.length !== 1 + 2 * call.keys.length || answer[0] !== call.mark) {
-    throw new RedisFailure("junk", "an answer that belongs to no question: the connection is out of step");
+    throw new RedisFailure("junk", "a reply that does not match its command: the connection is out of sync");
   }
   return call.keys.map((_, i) => {
     const [sum, component] = [numberOf(answer[2 * i + 1]), numberOf(answer[2 * i + 2])];
@@ -77,5 +77,5 @@ const ERROR_REPLY = /^[A-Z]{2,}\b/;
 
 function failureOfCell(text: unknown): RedisFailure {
   if (typeof text === "string" && ERROR_REPLY.test(text)) return failureOf(new Error(text));
-  return new RedisFailure("junk", `a count that is none: ${String(text).slice(0, 40)}`);
+  return new RedisFailure("junk", `an invalid count: ${String(text).slice(0, 40)}`);
 }

@@ -110,13 +110,13 @@ function createOwn(address: SqlAddress, connectTimeoutMs: number, statementTimeo
 }
 
 /**
- * A client that is lost tells those who listen, and where nobody does, the process ends. Its pool listens while it is idle, and a
- * statement that is under way hears of it: in between, a server that goes right after an answer, it is we.
+ * A lost client emits `error`, which ends the process if there is no listener. The pool listens while the client is idle, and a running
+ * statement rejects. This listener covers the time in between, such as a server that shuts down right after a response.
  */
-function unheard(): void {}
+function ignoreError(): void {}
 
 function pooled(client: PostgresClient): PooledConnection {
-  client.on?.("error", unheard);
+  client.on?.("error", ignoreError);
   return {
     run: async ({ text, values }) => {
       const result = await client.query({ text: numbered(text), values: values.map(boundOf) });
@@ -128,7 +128,7 @@ function pooled(client: PostgresClient): PooledConnection {
       if (isBroken)
         (client as { readonly connection?: { stream?: { destroy?(): void } } }).connection?.stream?.destroy?.();
       client.release(isBroken);
-      client.removeListener?.("error", unheard);
+      client.removeListener?.("error", ignoreError);
     },
   };
 }
