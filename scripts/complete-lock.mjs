@@ -24,7 +24,8 @@ function platformOf(name) {
   const words = name.split(/[/-]/);
   const os = systems.find((system) => words.includes(system));
   const cpu = processors.find((processor) => words.includes(processor));
-  if (cpu === undefined) throw new Error(`${name} is missing from the lock file, and its name tells no platform`);
+  if (cpu === undefined)
+    throw new Error(`${name} is missing from the lock file, and its name does not contain a platform`);
   const libc = words.some((word) => word.startsWith("musl")) ? "musl" : "glibc";
   return {
     cpu: [cpu],
@@ -66,14 +67,14 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     const found = places.map((place) => lock.packages[place]).find((package_) => package_ !== undefined);
     if (found !== undefined && (range !== version || found.version === version)) continue;
     const place = places.findLast((candidate) => lock.packages[candidate] === undefined);
-    if (place === undefined) throw new Error(`${path} finds no place for ${name}@${version}`);
+    if (place === undefined) throw new Error(`${path}: no place found for ${name}@${version}`);
     lock.packages[place] = { version, ...(entry.dev ? { dev: true } : {}), optional: true, ...platformOf(name) };
     added += 1;
   }
 }
 
 const [project, ...rest] = Object.entries(lock.packages);
-if (project === undefined) throw new Error("package-lock.json names no package");
+if (project === undefined) throw new Error("package-lock.json does not name the project");
 rest.sort(([a], [b]) => a.localeCompare(b, "en"));
 if (added > 0) {
   writeFileSync(

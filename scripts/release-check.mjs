@@ -94,11 +94,13 @@ function audit(folder) {
   const { metadata, message = "no answer" } = JSON.parse(stdout || "{}");
   if (metadata === undefined) {
     const why = message.split("\n", 1)[0];
-    console.log(`NOT DONE  audit: the registry in use answers none (${why}). Run it once more with one that does.`);
+    console.log(
+      `NOT DONE  audit: the registry in use does not support it (${why}). Run this check again with a registry that does.`,
+    );
     return;
   }
   if ((metadata.vulnerabilities["total"] ?? 0) > 0) fail(`audit: ${JSON.stringify(metadata.vulnerabilities)}`);
-  else console.log("ok    audit: no known weakness");
+  else console.log("ok    audit: no known vulnerabilities");
 }
 
 rmSync(release, { recursive: true, force: true });

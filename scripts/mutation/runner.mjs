@@ -158,7 +158,7 @@ class Runner {
       // What a module was loaded with stays: such a mutant has the process for itself.
       const isAlone = failure instanceof Hung || mutantActivation === "static";
       const after = isAlone ? undefined : (await runOf(one, UNBOUNDED)).failure;
-      if (after !== undefined) throw new Error(`${one.id} fails without its mutant, too: ${after}`);
+      if (after !== undefined) throw new Error(`${one.id} fails even without its mutant: ${after}`);
       if (isEndless) return { status: MutantRunStatus.Timeout, reason: String(failure) };
       return { status: MutantRunStatus.Killed, killedBy: [one.id], failureMessage: String(failure), nrOfTests };
     }

@@ -30,9 +30,9 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
       },
       {
         file: "sim/world/sim-origin.ts",
-        find: "    if (total > before) {\n      cell.components.set(writer, total);\n      cell.sum += total - before;\n      this.#tell(cell, writer, total);",
+        find: "    if (total > before) {\n      cell.components.set(writer, total);\n      cell.sum += total - before;\n      this.#emit(cell, writer, total);",
         replace:
-          "    if (total > 0) {\n      cell.components.set(writer, before + total);\n      cell.sum += total;\n      this.#tell(cell, writer, before + total);",
+          "    if (total > 0) {\n      cell.components.set(writer, before + total);\n      cell.sum += total;\n      this.#emit(cell, writer, before + total);",
       },
     ],
     noticedBy: ["lower bound"],
@@ -69,9 +69,9 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/replay.ts",
-        find: "      for (const { raise } of entries) this.#tell(raise, beganMs, null);",
+        find: "      for (const { raise } of entries) this.#emit(raise, beganMs, null);",
         replace:
-          "      for (const { slot, raise } of entries) {\n        this.#tell(raise, beganMs, null);\n        this.#table.raiseReplayed(slot, raise.sequence as Sequence, raise.total);\n        this.#ledger.markReplayed(slot);\n      }",
+          "      for (const { slot, raise } of entries) {\n        this.#emit(raise, beganMs, null);\n        this.#table.raiseReplayed(slot, raise.sequence as Sequence, raise.total);\n        this.#ledger.markReplayed(slot);\n      }",
       },
     ],
     noticedBy: ["conservation", "shutdown", "excess"],

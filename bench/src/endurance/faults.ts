@@ -63,15 +63,15 @@ export class FaultTurns {
   failed = 0;
   readonly #stores: Stores;
   readonly #everyMs: number;
-  readonly #tell: (line: string) => void;
+  readonly #log: (line: string) => void;
   #isStopped = false;
   #wake: () => void = () => {};
   #running: Promise<void> = Promise.resolve();
 
-  constructor(stores: Stores, everyMs: number, tell: (line: string) => void) {
+  constructor(stores: Stores, everyMs: number, log: (line: string) => void) {
     this.#stores = stores;
     this.#everyMs = everyMs;
-    this.#tell = tell;
+    this.#log = log;
   }
 
   begin(): void {
@@ -108,7 +108,7 @@ export class FaultTurns {
       await act();
     } catch (error) {
       this.failed++;
-      this.#tell(`${name}: ${String(error)}`);
+      this.#log(`${name}: ${String(error)}`);
     }
   }
 

@@ -49,7 +49,7 @@ if (flags.help) {
 } else {
   const stopping = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort());
-  const options = { ...flags, stop: stopping.signal, tell: (line: string) => process.stderr.write(`${line}\n`) };
+  const options = { ...flags, stop: stopping.signal, log: (line: string) => process.stderr.write(`${line}\n`) };
   const run = await endure(options);
   const section = enduranceSection(run, options);
   process.stdout.write(flags.json ? `${JSON.stringify(run, null, 2)}\n` : `${section}\n`);

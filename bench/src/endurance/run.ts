@@ -20,7 +20,7 @@ export interface EnduranceOptions {
   readonly rate: number;
   /** From the begin of one fault to that of the next. */
   readonly everyMs: number;
-  readonly tell: (line: string) => void;
+  readonly log: (line: string) => void;
   /** Ends it early, with what it has. */
   readonly stop: AbortSignal;
 }
@@ -90,7 +90,7 @@ async function measure(server: SluiceServer, stores: Stores, options: EnduranceO
 
   const tally = new LoadTally();
   const demand = new Demand();
-  const turns = new FaultTurns(stores, options.everyMs, options.tell);
+  const turns = new FaultTurns(stores, options.everyMs, options.log);
   const phases = new Map([CALM, ...FAULTS.map(({ name }) => name)].map((name) => [name, new PhaseTimes(name)]));
   const loop = new OpenLoop(
     {
@@ -125,10 +125,10 @@ async function measure(server: SluiceServer, stores: Stores, options: EnduranceO
   const sampleOnce = async () => {
     const one = await sample(server, (performance.now() - beganMs) / 60_000);
     samples.push(one);
-    options.tell(lineOf(one, tally, demand, turns));
+    options.log(lineOf(one, tally, demand, turns));
   };
   const sampling = setInterval(() => {
-    sampleOnce().catch((error: unknown) => options.tell(`no sample: ${String(error)}`));
+    sampleOnce().catch((error: unknown) => options.log(`no sample: ${String(error)}`));
   }, SAMPLE_EVERY_MS);
   turns.begin();
   const load = tally.result(await loop.run());

@@ -23,15 +23,15 @@ if (values.only !== undefined && !PARTS.some((part) => part === values.only)) {
   process.exit(2);
 }
 const isWanted = (part: (typeof PARTS)[number]) => values.only === undefined || values.only === part;
-const tell = (line: string) => process.stderr.write(`${line}\n`);
+const log = (line: string) => process.stderr.write(`${line}\n`);
 
 const redis = await RedisServer.start();
 const mariadb = await MariadbServer.start();
 const attached = { SLUICE_REDIS_URL: redis.url, SLUICE_SQL_URL: mariadb.url(), SLUICE_REGION: "bench" };
 const before = await readFile(PAGE, "utf8");
-const servers = isWanted("servers") ? await measureServers(attached, Number(values.starts), tell) : before;
+const servers = isWanted("servers") ? await measureServers(attached, Number(values.starts), log) : before;
 const scraping = isWanted("scraping")
-  ? scrapingSection(await measureScraping(attached, Number(values.rounds), tell))
+  ? scrapingSection(await measureScraping(attached, Number(values.rounds), log))
   : sectionOf(before, HEADING);
 await mariadb.stop();
 await redis.stop();

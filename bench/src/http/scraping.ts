@@ -33,24 +33,24 @@ type Throughput = Pick<Figure, "requestsPerSecond" | "cpuUs">;
 export async function measureScraping(
   env: Readonly<Record<string, string>>,
   rounds: number,
-  tell: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<ScrapingFigure> {
   const server = await ServerProcess.sluice(env);
   try {
     await poll("a server that is ready", async () => (await fetch(`${server.opsUrl}/ready`)).ok, READY_WITHIN_MS);
     await askInAll(server.url);
-    tell(`${NAMESPACES} namespaces are in use`);
+    log(`${NAMESPACES} namespaces are in use`);
     for (let i = 0; i < SCRAPES; i++) await scrape(server.opsUrl);
     const text = await scrape(server.opsUrl);
     const cpuMs = await cpuOfScrape(server);
-    tell(`one scrape: ${cpuMs.toFixed(2)} ms of processor`);
+    log(`one scrape: ${cpuMs.toFixed(2)} ms of processor`);
     const figures = { without: [] as Figure[], scraped: [] as Figure[] };
     for (let round = 0; round < rounds; round++) {
       // The other way round every second time: what drifts meanwhile meets both.
       for (const name of round % 2 === 0 ? (["without", "scraped"] as const) : (["scraped", "without"] as const)) {
         const figure = await throughput(server, name === "scraped");
         figures[name].push(figure);
-        tell(`${name}: ${figure.requestsPerSecond.toFixed(0)} requests/s, ${figure.cpuUs.toFixed(1)} µs each`);
+        log(`${name}: ${figure.requestsPerSecond.toFixed(0)} requests/s, ${figure.cpuUs.toFixed(1)} µs each`);
       }
     }
     const series = text.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length;

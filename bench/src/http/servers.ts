@@ -13,7 +13,7 @@ const twenty: Load = { operation: "multiLimit", checks: 20 };
 export async function measureServers(
   attached: Readonly<Record<string, string>>,
   starts: number,
-  tell: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<string> {
   const contenders: readonly (readonly [string, Load, () => Promise<ServerProcess>])[] = [
     ["bare node:http", one, () => ServerProcess.bare()],
@@ -29,7 +29,7 @@ export async function measureServers(
       await runLoad(server, load, WARM_S);
       figures.get(name)!.push(await runLoad(server, load, ROUND_S));
       await server.stop();
-      tell(`${name}: ${figures.get(name)!.at(-1)!.requestsPerSecond.toFixed(0)} requests/s`);
+      log(`${name}: ${figures.get(name)!.at(-1)!.requestsPerSecond.toFixed(0)} requests/s`);
     }
   }
 

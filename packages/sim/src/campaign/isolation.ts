@@ -59,7 +59,7 @@ async function decisionsOf(seed: number, options: WorldOptions, silent: Readonly
   let others = 0;
   const observe = ({ atMs, process, event }: HistoryLine) => {
     if (event.kind !== "decision") return;
-    if (isOfTenant(event)) own.push(told(atMs, process, event));
+    if (isOfTenant(event)) own.push(describeDecision(atMs, process, event));
     else others++;
   };
   const { problem } = await runWorld(seed, { options, silent, isEven: true, observe });
@@ -71,7 +71,7 @@ function isOfTenant({ key }: DecisionEvent): boolean {
 }
 
 /** What a caller can see, and when. Within, an expired slot is swept sooner or later, by whose traffic there is. */
-function told(atMs: number, process: string, event: DecisionEvent): string {
+function describeDecision(atMs: number, process: string, event: DecisionEvent): string {
   const { key, sequence, limit, cost, success, isCounted, reason, source, degraded, effective } = event;
   const answer = { success, isCounted, reason, source, degraded, effective };
   return JSON.stringify({ atMs, process, key, sequence, limit, cost, ...answer });

@@ -22,7 +22,7 @@ export class Disturbance {
   }
 
   /** A fault begins or ends. */
-  tell(atMs: number, fault: FaultKind, isOn: boolean): void {
+  record(atMs: number, fault: FaultKind, isOn: boolean): void {
     let last = this.#stretches.at(-1);
     if (isOn) {
       if (last === undefined || (this.#active === 0 && atMs - last.endedMs > this.#healMs)) {
@@ -76,9 +76,9 @@ export class Disturbances {
   }
 
   /** A fault begins or ends; one without a target is over every region. */
-  tell(atMs: number, { fault, target, isOn }: { fault: FaultKind; target: string; isOn: boolean }): void {
+  record(atMs: number, { fault, target, isOn }: { fault: FaultKind; target: string; isOn: boolean }): void {
     const everywhere = Array.from({ length: this.#regions }, (_, i) => `r${i}`);
-    for (const place of target === "" ? everywhere : [target]) this.at(place).tell(atMs, fault, isOn);
+    for (const place of target === "" ? everywhere : [target]) this.at(place).record(atMs, fault, isOn);
   }
 
   at(place: string): Disturbance {

@@ -45,10 +45,10 @@ export class Excess implements CheckerPart {
       this.#horizons = horizonsOf(event.options);
       this.#disturbances = new Disturbances(this.#horizons.healMs, event.options.regions);
     } else if (event.kind === "fault") {
-      this.#disturbances!.tell(atMs, event);
+      this.#disturbances!.record(atMs, event);
     } else if (event.kind === "rows-lost") {
-      this.#disturbances!.at("global").tell(atMs, "global-lost-table", true);
-      this.#disturbances!.at("global").tell(atMs, "global-lost-table", false);
+      this.#disturbances!.at("global").record(atMs, "global-lost-table", true);
+      this.#disturbances!.at("global").record(atMs, "global-lost-table", false);
     } else if (event.kind === "breaker" || event.kind === "killed" || event.kind === "stopped") {
       this.#cutOff(atMs, process, event.kind === "breaker" && event.state !== "closed", truth);
     } else if (event.kind === "decision") {
@@ -66,7 +66,7 @@ export class Excess implements CheckerPart {
     if (!isOriginFar(this.#options!) || this.#cut.has(process) === isCut) return;
     if (isCut) this.#cut.add(process);
     else this.#cut.delete(process);
-    this.#disturbances!.at(truth.life(process).region).tell(atMs, "link-cut", isCut);
+    this.#disturbances!.at(truth.life(process).region).record(atMs, "link-cut", isCut);
   }
 
   /**

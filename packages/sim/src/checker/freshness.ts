@@ -51,15 +51,15 @@ export class Freshness implements CheckerPart {
       this.#options = event.options;
       this.#horizons = horizonsOf(event.options);
       this.#disturbances = new Disturbances(this.#horizons.healMs, event.options.regions);
-    } else if (event.kind === "fault") this.#disturbances!.tell(atMs, event);
+    } else if (event.kind === "fault") this.#disturbances!.record(atMs, event);
     else if (event.kind === "breaker")
       this.#openUntilMs.set(process, event.state === "closed" ? atMs : Number.POSITIVE_INFINITY);
-    else if (event.kind === "read" || event.kind === "raise") this.#hear(process, event);
+    else if (event.kind === "read" || event.kind === "raise") this.#noteAnswer(process, event);
     else if (event.kind === "decision") return this.#decision(atMs, process, event, truth.life(process));
     return undefined;
   }
 
-  #hear(process: string, { kind, key, sequence, beganMs, isAnswered }: OriginEvent): void {
+  #noteAnswer(process: string, { kind, key, sequence, beganMs, isAnswered }: OriginEvent): void {
     if (!isAnswered) return;
     const place = placeOf(process, key, sequence);
     let heard = this.#heard.get(place);

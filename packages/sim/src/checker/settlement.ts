@@ -53,7 +53,7 @@ export class Settlement implements CheckerPart {
         this.#drainedMs = atMs;
         return this.#drained(atMs, truth) ?? this.#republished(atMs, truth);
       case "fault":
-        this.#disturbances!.tell(atMs, event);
+        this.#disturbances!.record(atMs, event);
         if (event.fault === "global-lost-table") this.#isLosingRows = event.isOn;
         return undefined;
       case "rows-lost":

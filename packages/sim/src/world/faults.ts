@@ -169,23 +169,23 @@ export class Faults implements Hand {
   }
 
   momentary(fault: FaultKind, target: string, strike: () => void): void {
-    this.#tell(fault, target, true);
+    this.#emit(fault, target, true);
     strike();
-    this.#tell(fault, target, false);
+    this.#emit(fault, target, false);
   }
 
   lasts(fault: FaultKind, target: string, end: Undo, lastsMs: number = this.lastsMs()): void {
-    this.#tell(fault, target, true);
+    this.#emit(fault, target, true);
     const undo = () => {
       if (!this.#lasting.delete(undo)) return;
       end();
-      this.#tell(fault, target, false);
+      this.#emit(fault, target, false);
     };
     this.#lasting.add(undo);
     this.targets.queue.after(lastsMs, undo);
   }
 
-  #tell(fault: FaultKind, target: string, isOn: boolean): void {
+  #emit(fault: FaultKind, target: string, isOn: boolean): void {
     const { history, queue } = this.targets;
     history.record(queue.nowMs, "world", { kind: "fault", fault, target, isOn });
   }

@@ -80,8 +80,8 @@ export class Life implements Caller {
   begin(options: Omit<LimiterOptions, "clock" | "timers" | "random" | "trace">): void {
     const { region, regionName, clock } = this;
     this.#history.record(this.#queue.nowMs, this.name, { kind: "begun", region, name: regionName });
-    clock.onChange = () => this.#tellClock();
-    if (!clock.isRight) this.#tellClock();
+    clock.onChange = () => this.#emitClock();
+    if (!clock.isRight) this.#emitClock();
     this.#limiter = new Limiter({
       ...options,
       clock: this.clock,
@@ -111,7 +111,7 @@ export class Life implements Caller {
 
   kill(): void {
     if (this.state === "dead") return;
-    this.#tellGauges();
+    this.#emitGauges();
     this.state = "dead";
     this.#history.record(this.#queue.nowMs, this.name, { kind: "killed" });
   }
@@ -125,7 +125,7 @@ export class Life implements Caller {
       if (this.state === "dead") return;
       // A held clock may be ahead of all that the wall clock has shown.
       const latestMs = Math.max(this.clock.latestMs, this.#look());
-      this.#tellGauges();
+      this.#emitGauges();
       this.state = "dead";
       const { waiting } = this;
       this.#history.record(this.#queue.nowMs, this.name, { kind: "stopped", lost, latestMs, waiting });
@@ -166,11 +166,11 @@ export class Life implements Caller {
 
   #trace(event: TraceEvent): void {
     if (this.state === "dead") return;
-    if (event.kind === "decision") this.#tellAlarms(event.wallMs);
-    if (event.kind === "raise" || event.kind === "read") this.#tellBreaker();
+    if (event.kind === "decision") this.#emitAlarms(event.wallMs);
+    if (event.kind === "raise" || event.kind === "read") this.#emitBreaker();
     this.#history.record(this.#queue.nowMs, this.name, event);
     // Items of a batch stand together.
-    if (event.kind === "decision" && event.batch === 0 && ++this.#decisions % GAUGES_EVERY === 0) this.#tellGauges();
+    if (event.kind === "decision" && event.batch === 0 && ++this.#decisions % GAUGES_EVERY === 0) this.#emitGauges();
   }
 
   /** Has the limiter look at its clock, and tells what it forgot since anybody asked it last. */
@@ -181,27 +181,27 @@ export class Life implements Caller {
   #look(): number {
     const { current, leftMs } = this.limiter.inspect({ namespace: "clock", identifier: "clock", duration: 1_000 });
     const nowMs = current.endMs - leftMs;
-    this.#tellAlarms(nowMs);
+    this.#emitAlarms(nowMs);
     return nowMs;
   }
 
-  #tellBreaker(state: "closed" | "open" | "probing" = this.limiter.stats().origin?.breaker ?? "closed"): void {
+  #emitBreaker(state: "closed" | "open" | "probing" = this.limiter.stats().origin?.breaker ?? "closed"): void {
     if (state === this.#breaker) return;
     this.#breaker = state;
     this.#history.record(this.#queue.nowMs, this.name, { kind: "breaker", state });
   }
 
-  #tellClock(): void {
+  #emitClock(): void {
     if (this.state === "dead") return;
     const event = { kind: "clock", wallMs: this.clock.wallMs(), rate: this.clock.rate } as const;
     this.#history.record(this.#queue.nowMs, this.name, event);
   }
 
   /** `nowMs`: the time that the limiter goes by, which may be ahead of its wall clock. */
-  #tellAlarms(nowMs: number): void {
+  #emitAlarms(nowMs: number): void {
     const { cells, clock, origin } = this.limiter.stats();
-    this.#tellBreaker(origin?.breaker);
-    this.#tellHeld(clock.held, nowMs - Math.floor(this.clock.wallMs()));
+    this.#emitBreaker(origin?.breaker);
+    this.#emitHeld(clock.held, nowMs - Math.floor(this.clock.wallMs()));
     if (cells.evicted === this.#evicted && clock.followed === this.#followed) return;
     this.#evicted = cells.evicted;
     this.#followed = clock.followed;
@@ -209,14 +209,14 @@ export class Life implements Caller {
     this.#history.record(this.#queue.nowMs, this.name, event);
   }
 
-  #tellHeld(held: number, leadMs: number): void {
+  #emitHeld(held: number, leadMs: number): void {
     if (held === this.#held && leadMs === this.#leadMs) return;
     this.#held = held;
     this.#leadMs = leadMs;
     this.#history.record(this.#queue.nowMs, this.name, { kind: "held", held, leadMs });
   }
 
-  #tellGauges(): void {
+  #emitGauges(): void {
     const { decisions, cells, origin, global } = this.limiter.stats();
     this.#history.record(this.#queue.nowMs, this.name, {
       kind: "gauges",

@@ -90,7 +90,7 @@ export class SimCounters implements Server {
   }
 
   loseTable(): void {
-    for (const row of this.#table.rows.values()) this.#tellLost(row);
+    for (const row of this.#table.rows.values()) this.#emitLost(row);
     // The registrations stay: what happens to two names of one origin after a store has lost them too is documented, not judged.
     this.#table = { rows: new Map(), denials: new Map(), book: this.#table.book };
   }
@@ -174,13 +174,13 @@ export class SimCounters implements Server {
         part.delete(name);
         deleted++;
         // Only a row that has not expired is told: there must be none.
-        if ("counts" in row) this.#tellLost(row);
+        if ("counts" in row) this.#emitLost(row);
       }
     }
     return deleted;
   }
 
-  #tellLost({ key, sequence, expiresAtMs }: Row): void {
+  #emitLost({ key, sequence, expiresAtMs }: Row): void {
     if (expiresAtMs <= this.#queue.nowMs) return;
     this.#history.record(this.#queue.nowMs, "global", { kind: "rows-lost", key: encodeKey(key), sequence });
   }

@@ -84,7 +84,7 @@ export class SimOrigin implements Server {
     this.#cells = cells;
     this.#history.record(this.#queue.nowMs, this.name, { kind: "wiped", region: this.region });
     for (const cell of cells.values()) {
-      for (const [writer, total] of cell.components) this.#tell(cell, writer, total);
+      for (const [writer, total] of cell.components) this.#emit(cell, writer, total);
     }
   }
 
@@ -112,13 +112,13 @@ export class SimOrigin implements Server {
     if (total > before) {
       cell.components.set(writer, total);
       cell.sum += total - before;
-      this.#tell(cell, writer, total);
+      this.#emit(cell, writer, total);
     }
     return countOf(cell, writer);
   }
 
   /** Heartbeats are the origin layer's own affair: a key begins with its duration, they do not. */
-  #tell({ key, sequence, expiresAtMs }: Cell, writer: string, total: number): void {
+  #emit({ key, sequence, expiresAtMs }: Cell, writer: string, total: number): void {
     if (!IS_KEY.test(key)) return;
     const event = { kind: "stored", region: this.region, key, sequence, writer, total, expiresAtMs } as const;
     this.#history.record(this.#queue.nowMs, this.name, event);

@@ -136,7 +136,7 @@ class World {
     const onFault = (fault: Parameters<Faults["count"]>[0]) => this.#faults.count(fault);
     const { silent = new Set<string>(), isEven = false } = run;
     this.#network = new Network({ queue, random: random.fork(), timeoutMs, onFault, isEven });
-    this.#tell({ kind: "setup", options });
+    this.#emit({ kind: "setup", options });
     if (options.hasOrigin) {
       for (let i = 0; i < options.regions; i++) this.#origins.push(new SimOrigin(`r${i}`, queue, history));
     }
@@ -218,10 +218,10 @@ class World {
     // A breaker that nobody has asked since is half open, and lets one call through: the first round closes it.
     this.#peek();
     await this.#advance(freshMs + readTimeoutMs + timeoutMs);
-    this.#tell({ kind: "phase", phase: "peeking" });
+    this.#emit({ kind: "phase", phase: "peeking" });
     this.#peek();
     await this.#advance(readTimeoutMs + timeoutMs);
-    this.#tell({ kind: "phase", phase: "closing" });
+    this.#emit({ kind: "phase", phase: "closing" });
     this.#isClosing = true;
     for (const life of this.#running()) life.stop(() => {});
     await this.#advance(healMs);
@@ -240,7 +240,7 @@ class World {
   }
 
   async #pass(phase: "safety" | "liveness" | "quiet" | "drained", forMs: number): Promise<void> {
-    this.#tell({ kind: "phase", phase });
+    this.#emit({ kind: "phase", phase });
     await this.#advance(forMs);
   }
 
@@ -288,7 +288,7 @@ class World {
     });
   }
 
-  #tell(event: HistoryEvent): void {
+  #emit(event: HistoryEvent): void {
     if (this.#isStopped) return;
     this.#history.record(this.#queue.nowMs, "world", event);
   }

@@ -56,7 +56,7 @@ describe("a decision behind a gate", () => {
       layers.awaitOthers(MINUTE_MS + 1);
       expect(decide()).toMatchObject({ success: true, degraded: false });
       layers.awaitOthers(MINUTE_MS);
-      layers.hearOthers();
+      layers.endAwaitOthers();
       expect(decide()).toMatchObject({ success: true, degraded: false });
       expect(engine.tally.read("degraded")).toBe(6);
     },

@@ -40,7 +40,7 @@ export class Layers {
   mayBePlain: boolean;
   /**
    * Allows in windows of at least this are degraded: other regions take part in them, and their counts have not been read. Written by
-   * `awaitOthers` and `hearOthers`.
+   * `awaitOthers` and `endAwaitOthers`.
    */
   unheardFromMs: number = Number.POSITIVE_INFINITY;
   readonly #table: CellTable;
@@ -55,14 +55,14 @@ export class Layers {
     this.mayBePlain = parts.trace === null;
   }
 
-  /** Until `hearOthers`, allows in windows of at least `durationMinMs` are degraded. */
+  /** Until `endAwaitOthers`, allows in windows of at least `durationMinMs` are degraded. */
   awaitOthers(durationMinMs: number): void {
     this.unheardFromMs = durationMinMs;
     this.mayBePlain = false;
   }
 
   /** The other regions' counts have arrived. */
-  hearOthers(): void {
+  endAwaitOthers(): void {
     this.unheardFromMs = Number.POSITIVE_INFINITY;
     this.mayBePlain = this.#parts.trace === null;
   }

@@ -23,7 +23,7 @@ function setUp(cellsMax = 300, trace: Trace | null = null, budget = new RowBudge
   /** The key has used all of its limit of 10, and is denied. */
   const deny = (identifier: string, limit = 10) => {
     if (world.find(identifier) < 0) world.accept(identifier, limit, limit);
-    channel.hear(world.slot(identifier), world.sequence, MINUTE_MS, limit);
+    channel.noteDenial(world.slot(identifier), world.sequence, MINUTE_MS, limit);
   };
   const written = () => counters.denialWrites.map(({ rows }) => rows.length);
   const row = (identifier: string, limit: number, sequence: number = world.sequence): DenialRow => ({

@@ -145,7 +145,7 @@ export class DenialChannel {
    * Called for every denial for lack of room. What counts as used is what this region has accepted in this very window: a
    * share of the window before, or a count that a row has raised, would let one row follow from another for ever.
    */
-  hear(slot: Slot, sequence: Sequence, durationMs: DurationMs, limit: number): void {
+  noteDenial(slot: Slot, sequence: Sequence, durationMs: DurationMs, limit: number): void {
     const used = this.#engine.table.regional(slot, sequence);
     if (durationMs < this.durationMinMs || used < limit * USED_MIN) return;
     const name = this.#ledger.name(slot)!;
@@ -237,7 +237,7 @@ export class DenialChannel {
       this.#writtenMs = clock.monoMs();
       this.emitted += rows.length;
       for (const { key } of taken) budget.written(key);
-      for (const row of rows) this.#tell("denial", row);
+      for (const row of rows) this.#emit("denial", row);
     } else {
       this.breaker.failed(clock.monoMs());
       this.writesFailed++;
@@ -315,7 +315,7 @@ export class DenialChannel {
     if (foreignLimit === null) return;
     table.raiseForeign(slot, sequence, foreignLimit - table.regional(slot, sequence));
     this.inflated++;
-    this.#tell("inflate", { ...cell, limit: foreignLimit });
+    this.#emit("inflate", { ...cell, limit: foreignLimit });
   }
 
   /** A window that begins soon is tried again with the next import; the store answers its row only once. */
@@ -332,7 +332,7 @@ export class DenialChannel {
     return name.reported;
   }
 
-  #tell(kind: "denial" | "inflate", { key, sequence, limit }: Pick<DenialRow, "key" | "sequence" | "limit">): void {
+  #emit(kind: "denial" | "inflate", { key, sequence, limit }: Pick<DenialRow, "key" | "sequence" | "limit">): void {
     const { trace, clock } = this.#options;
     trace?.({ kind, key: encodeKey(key), sequence, count: limit, wallMs: clock.wallMs(), monoMs: clock.monoMs() });
   }

@@ -236,7 +236,7 @@ describe("global layer", () => {
   function setUpBusy(mode: GlobalMode) {
     const { world, layer, ...rest } = setUp(mode, { floor: 0 });
     world.accept("a", 5, 10);
-    const deny = (sequence: number) => layer.denials.hear(world.slot(), sequence as never, 60_000 as never, 0);
+    const deny = (sequence: number) => layer.denials.noteDenial(world.slot(), sequence as never, 60_000 as never, 0);
     return { ...rest, world, layer, denyMany: (length = 100) => Array.from({ length }, (_, i) => deny(i)) };
   }
 

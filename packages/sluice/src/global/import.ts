@@ -29,7 +29,7 @@ import type { RowBudget } from "./row-budget.ts";
 /** Every how many imports everything is read: with the jitter, a publish and time for both, a lost table is full again in 10 s. */
 const FULL_EVERY = 8;
 /** Slots that are looked at in one turn of the event loop, at 20 ns each; the first time, before it is compiled, at 300. */
-const LOOKS_MAX = 10_000;
+const SLOTS_PER_TURN_MAX = 10_000;
 
 export interface ImportOptions {
   readonly region: string;
@@ -201,7 +201,7 @@ export class Import {
     const { table } = this.#engine;
     // Stryker disable next-line EqualityOperator: <= looks at a free slot, or at nothing that was published; >= was killed
     for (let slot = 0 as Slot; slot < table.highWater; slot = (slot + 1) as Slot) {
-      if (slot % LOOKS_MAX === LOOKS_MAX - 1) await nextTurn(this.#options.timers);
+      if (slot % SLOTS_PER_TURN_MAX === SLOTS_PER_TURN_MAX - 1) await nextTurn(this.#options.timers);
       if (table.isFree(slot)) continue;
       const sequence = table.sequence(slot);
       if (this.#isGone(slot, sequence) || this.#isGone(slot, (sequence - 1) as Sequence)) this.#ledger.markUnseen(slot);

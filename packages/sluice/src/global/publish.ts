@@ -42,7 +42,7 @@ type Waiting = readonly Slot[][];
 /** Rows of one call: one statement of SQL. What is left goes out in the next call of the same round. */
 const ROWS_MAX = 512;
 /** Slots that are examined in one turn of the event loop, at 0.3 µs each, and ten times that on a busy machine. */
-const LOOKS_MAX = 2_000;
+const SLOTS_PER_TURN_MAX = 2_000;
 /** Slots of one turn where most are passed over: at 20 ns each, before the code is compiled at 300. */
 const PASSED_MAX = 10_000;
 /** While closing, a publish that failed is tried again after this long. */
@@ -131,7 +131,7 @@ export class Publish {
       due.push(...look(slot));
       // A slot has two cells at most.
       const isFull = due.length > ROWS_MAX - 2;
-      if (!isFull && ++looks < LOOKS_MAX) continue;
+      if (!isFull && ++looks < SLOTS_PER_TURN_MAX) continue;
       if (isFull) {
         await this.#send(due);
         due = [];

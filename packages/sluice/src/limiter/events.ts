@@ -77,12 +77,12 @@ export type LimiterEvent = Happening & { readonly atMs: number; readonly omitted
 export type EventListener = (event: LimiterEvent) => unknown;
 
 const SPAN_MS = 10_000;
-const TOLD_MAX = 5;
+const EVENTS_MAX = 5;
 
-/** How often one subject was told lately, and what of it waits for the next span. */
+/** How many events of one subject were reported in this span, and the one that waits for the next span. */
 interface Subject {
   endsMs: number;
-  told: number;
+  reported: number;
   omitted: number;
   latest: { readonly what: Happening; readonly atMs: number } | null;
 }
@@ -116,23 +116,23 @@ export class EventDesk {
     this.#timers = timers;
   }
 
-  /** Takes note of it. The listener hears of it in a later turn, or when the subject has had its ten seconds. */
-  tell(what: Happening): void {
+  /** Queues an event. The listener receives it in a later turn, or when the ten seconds of the subject are over. */
+  report(what: Happening): void {
     const nowMs = this.#clock.monoMs();
     const subject = this.#subjectOf(what);
     if (nowMs >= subject.endsMs) {
       subject.endsMs = nowMs + SPAN_MS;
-      subject.told = 0;
+      subject.reported = 0;
     }
     // Whatever waited is older than this.
     if (subject.latest !== null) subject.omitted++;
     if (what.kind === "breaker" && !isProbe(what)) this.#dropProbe(what);
     subject.latest = { what, atMs: this.#wallMs() };
-    if (subject.told < TOLD_MAX) this.#post(subject);
+    if (subject.reported < EVENTS_MAX) this.#post(subject);
   }
 
-  /** What waited for its ten seconds to be over is told. */
-  tellLatest(isAll = false): void {
+  /** Reports the events whose ten seconds are over. */
+  reportLatest(isAll = false): void {
     const nowMs = this.#clock.monoMs();
     for (const [name, subject] of this.#subjects) {
       if (!(isAll || nowMs >= subject.endsMs)) continue;
@@ -142,19 +142,19 @@ export class EventDesk {
         continue;
       }
       subject.endsMs = nowMs + SPAN_MS;
-      subject.told = 0;
+      subject.reported = 0;
       this.#post(subject);
     }
   }
 
-  /** Tells all there is, now. Nothing is left after it. */
+  /** Reports all waiting events at once. */
   close(): void {
-    this.tellLatest(true);
+    this.reportLatest(true);
     if (this.#isArmed) this.#timers.clear(this.#handle);
     this.#deliver();
   }
 
-  /** A probe that waits to be told is no news once it is known what came of it. */
+  /** A waiting probe event is obsolete once the result of the probe is known. */
   #dropProbe({ kind, layer }: Extract<Happening, { kind: "breaker" }>): void {
     const probe = this.#subjects.get(subjectName({ kind, layer, state: "probing" }));
     if (probe === undefined || probe.latest === null) return;
@@ -166,7 +166,7 @@ export class EventDesk {
     const name = subjectName(what);
     let subject = this.#subjects.get(name);
     if (subject === undefined) {
-      subject = { endsMs: Number.NEGATIVE_INFINITY, told: 0, omitted: 0, latest: null };
+      subject = { endsMs: Number.NEGATIVE_INFINITY, reported: 0, omitted: 0, latest: null };
       this.#subjects.set(name, subject);
     }
     return subject;
@@ -178,7 +178,7 @@ export class EventDesk {
     this.#outbox.push({ ...latest.what, atMs: latest.atMs, omitted });
     subject.latest = null;
     subject.omitted = 0;
-    subject.told++;
+    subject.reported++;
     if (this.#isArmed) return;
     try {
       this.#handle = this.#timers.set(() => this.#deliver(), 0);
@@ -206,7 +206,7 @@ export class EventDesk {
         const answer = this.#listener(event);
         if (answer instanceof Promise) answer.catch(() => {});
       } catch {
-        // Who listens is not asked about counts, and must not disturb them.
+        // Errors of a listener must not affect the limiter.
       }
     }
   }

@@ -93,12 +93,12 @@ export class Stack {
       });
     }
     const denials = settings.globalMode === "counters" ? undefined : this.global?.denials;
-    const onDenial = denials === undefined ? null : denials.hear.bind(denials);
+    const onDenial = denials === undefined ? null : denials.noteDenial.bind(denials);
     const layers = new Layers(this.engine, { ledger, gate: this.regional, onDenial, trace });
     this.engine.attach(layers);
     if (this.global !== null) {
       layers.awaitOthers(this.global.durationMinMs);
-      this.global.onImported = () => layers.hearOthers();
+      this.global.onImported = () => layers.endAwaitOthers();
     }
     this.engine.clock.onFollow = () => {
       ledger.renewWriter();

@@ -1,5 +1,5 @@
 /**
- * The watch: sees what happens to a stack, and has it told (events.ts).
+ * The watch: observes a stack, and reports events (events.ts).
  *
  * Changes of state come by themselves, from where they happen. What is counted on the way of a decision or of a call (degraded
  * decisions, failures, junk) is compared once a second: nothing is added to those ways. Exists only where somebody listens.
@@ -12,20 +12,20 @@ import { EventDesk, type EventListener } from "./events.ts";
 import type { Stack } from "./stack.ts";
 
 const LOOK_MS = 1_000;
-/** What goes on is told again so often, with what was added meanwhile. */
+/** A continuing condition is reported again at this interval, with the increase since the last report. */
 const AGAIN_MS = 10_000;
 
-/** A count that only grows, and how much of it was told. */
+/** How much of a growing count was reported, and when. */
 interface Meter {
-  told: number;
-  toldMs: number;
+  reported: number;
+  reportedMs: number;
 }
 
-/** A probe that fails leaves the breaker as open as it was: no news. */
-function tellOf(breaker: Breaker, layer: "origin" | "denials", desk: EventDesk): void {
+/** A failed probe leaves the breaker open, so it is not reported. */
+function reportBreaker(breaker: Breaker, layer: "origin" | "denials", desk: EventDesk): void {
   let before = breaker.state;
   breaker.onChange = (state) => {
-    if (state !== "open" || before === "closed") desk.tell({ kind: "breaker", layer, state });
+    if (state !== "open" || before === "closed") desk.report({ kind: "breaker", layer, state });
     before = state;
   };
 }
@@ -40,7 +40,7 @@ export class Watch {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #meters = new Map<string, Meter>();
-  readonly #failuresTold = new Map<string, number>();
+  readonly #failuresReported = new Map<string, number>();
   /** Since when decisions are degraded, how many there were by then, and by the last look. */
   #degraded: { readonly sinceMs: number; readonly before: number } | null = null;
   #degradedSeen = 0;
@@ -60,29 +60,29 @@ export class Watch {
     const follow = engine.clock.onFollow;
     engine.clock.onFollow = (backMs) => {
       follow(backMs);
-      desk.tell({ kind: "clock", backMs });
+      desk.report({ kind: "clock", backMs });
     };
     if (regional !== null) {
-      tellOf(regional.calls.breaker, "origin", desk);
-      regional.replay.onLoss = (keys) => desk.tell({ kind: "lost", layer: "origin", keys });
+      reportBreaker(regional.calls.breaker, "origin", desk);
+      regional.replay.onLoss = (keys) => desk.report({ kind: "lost", layer: "origin", keys });
       const news = new ConnectionNews();
       this.#unlisten = regional.calls.listen((event) => {
         if (!news.note(event)) return;
         const place = { kind: "connection", layer: "origin", address: event.address } as const;
         if (event.kind === "connected") {
-          // Failures of an outage are told before its end: a warning after it would look like a new one.
+          // Failures of an outage are reported before its end: a warning after it would look like a new one.
           try {
             this.#lookAtOriginFailures(true);
           } catch {
             // A store's `health` has failed, which must not hide that it is there again.
           }
-          desk.tell({ ...place, state: "up" });
+          desk.report({ ...place, state: "up" });
         } else {
-          desk.tell({ ...place, state: "down", failure: event.failure, message: event.message });
+          desk.report({ ...place, state: "down", failure: event.failure, message: event.message });
         }
       });
     }
-    if (global !== null) tellOf(global.denials.breaker, "denials", desk);
+    if (global !== null) reportBreaker(global.denials.breaker, "denials", desk);
     this.#arm();
   }
 
@@ -91,24 +91,24 @@ export class Watch {
     const { engine, regional, global } = this.#stack;
     this.#lookAtDegraded(engine.tally.read("degraded"), isLast);
     this.#look("full", engine.tally.read("unrecorded"), isLast, (decisions) =>
-      this.#desk.tell({ kind: "full", decisions }),
+      this.#desk.report({ kind: "full", decisions }),
     );
     if (regional !== null) {
       const { calls, merge } = regional;
       this.#look("healed", merge.healed, isLast, (cells) =>
-        this.#desk.tell({ kind: "healed", layer: "origin", cells }),
+        this.#desk.report({ kind: "healed", layer: "origin", cells }),
       );
       this.#lookAtJunk("origin", calls.tally.junk, isLast);
       this.#lookAtOriginFailures(isLast);
     }
     if (global !== null) {
       this.#look("emptied", global.cellsBehind, isLast, (cells) =>
-        this.#desk.tell({ kind: "emptied", layer: "origin", cells }),
+        this.#desk.report({ kind: "emptied", layer: "origin", cells }),
       );
       const { counts, denials: denied } = global.budgets;
       this.#look("rows", counts.refused + denied.refused, isLast, (refused) => {
         const { workspace, namespace } = (counts.refusedKey ?? denied.refusedKey)!;
-        this.#desk.tell({ kind: "rows", layer: "global", refused, workspace, namespace });
+        this.#desk.report({ kind: "rows", layer: "global", refused, workspace, namespace });
       });
       const { import: imports, denials, health, failed } = global;
       this.#lookAtJunk("global", imports.junk + denials.junk + (health?.junk ?? 0), isLast);
@@ -116,17 +116,17 @@ export class Watch {
       const known = health ?? { failures: { failed: failed + denials.writesFailed }, lastFailure: null };
       const hasRecovered = this.#hasRecovered(global, sumOf(known.failures));
       this.#lookAtFailures("global", known, isLast || hasRecovered);
-      if (hasRecovered) this.#tellRecovery();
+      if (hasRecovered) this.#reportRecovery();
     }
-    this.#desk.tellLatest();
+    this.#desk.reportLatest();
   }
 
-  /** Tells what is left to tell, and that it is over. */
+  /** Reports what is left, and that the limiter has closed. */
   close(lost: number): void {
     this.#timers.clear(this.#handle);
     this.#unlisten?.();
     this.lookOnce(true);
-    this.#desk.tell({ kind: "closed", lost });
+    this.#desk.report({ kind: "closed", lost });
     this.#desk.close();
   }
 
@@ -147,13 +147,13 @@ export class Watch {
     const nowMs = this.#clock.monoMs();
     if (isGrowing && this.#degraded === null) {
       this.#degraded = { sinceMs: nowMs, before: this.#degradedSeen };
-      this.#desk.tell({ kind: "degraded", state: "began" });
+      this.#desk.report({ kind: "degraded", state: "began" });
     }
     // No traffic does not mean that the outage is over.
     if (this.#degraded !== null && (isLast || (!isGrowing && this.#isOriginThere() && this.#isImported()))) {
       const { sinceMs, before } = this.#degraded;
       this.#degraded = null;
-      this.#desk.tell({ kind: "degraded", state: "ended", decisions: decisions - before, forMs: nowMs - sinceMs });
+      this.#desk.report({ kind: "degraded", state: "ended", decisions: decisions - before, forMs: nowMs - sinceMs });
     }
     this.#degradedSeen = decisions;
   }
@@ -178,14 +178,14 @@ export class Watch {
     return trouble !== null && silentMs < nowMs - trouble.lastMs;
   }
 
-  #tellRecovery(): void {
+  #reportRecovery(): void {
     const forMs = Math.round(this.#clock.monoMs() - (this.#globalTrouble?.sinceMs ?? 0));
     this.#globalTrouble = null;
-    this.#desk.tell({ kind: "recovered", layer: "global", forMs });
+    this.#desk.report({ kind: "recovered", layer: "global", forMs });
   }
 
   #lookAtJunk(layer: "origin" | "global", count: number, isLast: boolean): void {
-    this.#look(`junk/${layer}`, count, isLast, (added) => this.#desk.tell({ kind: "junk", layer, count: added }));
+    this.#look(`junk/${layer}`, count, isLast, (added) => this.#desk.report({ kind: "junk", layer, count: added }));
   }
 
   #lookAtOriginFailures(isLast: boolean): void {
@@ -204,22 +204,22 @@ export class Watch {
     this.#look(`failures/${layer}`, sumOf(failures), isLast, () => {
       const added: Record<string, number> = {};
       for (const [kind, count] of Object.entries(failures)) {
-        const told = this.#failuresTold.get(`${layer}/${kind}`) ?? 0;
-        if (count > told) added[kind] = count - told;
-        this.#failuresTold.set(`${layer}/${kind}`, count);
+        const reported = this.#failuresReported.get(`${layer}/${kind}`) ?? 0;
+        if (count > reported) added[kind] = count - reported;
+        this.#failuresReported.set(`${layer}/${kind}`, count);
       }
-      this.#desk.tell({ kind: "failures", layer, failures: added, message: lastFailure?.message ?? "" });
+      this.#desk.report({ kind: "failures", layer, failures: added, message: lastFailure?.message ?? "" });
     });
   }
 
-  /** Tells what was added to a count, unless that was told just now. */
-  #look(name: string, count: number, isLast: boolean, tell: (added: number) => void): void {
-    const meter = this.#meters.get(name) ?? { told: 0, toldMs: Number.NEGATIVE_INFINITY };
+  /** Reports the increase of a count, at most once per AGAIN_MS. */
+  #look(name: string, count: number, isLast: boolean, report: (added: number) => void): void {
+    const meter = this.#meters.get(name) ?? { reported: 0, reportedMs: Number.NEGATIVE_INFINITY };
     this.#meters.set(name, meter);
     const nowMs = this.#clock.monoMs();
-    if (count === meter.told || (!isLast && nowMs - meter.toldMs < AGAIN_MS)) return;
-    tell(count - meter.told);
-    meter.told = count;
-    meter.toldMs = nowMs;
+    if (count === meter.reported || (!isLast && nowMs - meter.reportedMs < AGAIN_MS)) return;
+    report(count - meter.reported);
+    meter.reported = count;
+    meter.reportedMs = nowMs;
   }
 }

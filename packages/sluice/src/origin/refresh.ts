@@ -186,8 +186,8 @@ export class Refresh {
   ): ReadOutcome {
     // Answered as a whole or not at all: of half an answer nothing is merged.
     const isWhole = current !== null && previous !== null;
-    this.#tell({ key: text, sequence, writer }, beganMs, isWhole ? current : null);
-    this.#tell({ key: text, sequence: sequence - 1, writer }, beganMs, isWhole ? previous : null);
+    this.#emit({ key: text, sequence, writer }, beganMs, isWhole ? current : null);
+    this.#emit({ key: text, sequence: sequence - 1, writer }, beganMs, isWhole ? previous : null);
     if (!isWhole) {
       this.#keepFailure(text, this.#clock.monoMs());
       return failure(sequence, beganMs);
@@ -217,7 +217,7 @@ export class Refresh {
     return failedAtMs !== undefined && nowMs - failedAtMs < RETRY_AFTER_MS;
   }
 
-  #tell({ key, sequence, writer }: Read, beganMs: number, answer: OriginCount | null): void {
+  #emit({ key, sequence, writer }: Read, beganMs: number, answer: OriginCount | null): void {
     if (this.#trace === null) return;
     const { sum, component } = answer ?? { sum: 0, component: 0 };
     const clocks = { wallMs: this.#clock.wallMs(), monoMs: this.#clock.monoMs() };

@@ -176,7 +176,7 @@ export class Replay {
     // The beat goes last: a state of the origin that has it has all that was confirmed with it.
     const answers = await this.#calls.raise([...raises, beat], FLUSH_DEADLINE_MS);
     if (answers === null) {
-      for (const { raise } of entries) this.#tell(raise, beganMs, null);
+      for (const { raise } of entries) this.#emit(raise, beganMs, null);
       return false;
     }
     this.#settleOrphans(orphans, answers);
@@ -194,7 +194,7 @@ export class Replay {
   }
 
   #settle({ slot, name, raise }: Entry, answer: OriginCount | null, beganMs: number): void {
-    this.#tell(raise, beganMs, answer);
+    this.#emit(raise, beganMs, answer);
     if (answer === null) return;
     this.#merge.applyRaise(slot, name, raise.sequence as Sequence, raise.total, answer, beganMs);
     if (this.#ledger.name(slot) !== name) return;
@@ -291,7 +291,7 @@ export class Replay {
     return freshUntilMs - this.#clock.monoMs() < Math.max(freshMs / 2, nextMs + ANSWER_PART * freshMs);
   }
 
-  #tell(raise: Raise, beganMs: number, answer: OriginCount | null): void {
+  #emit(raise: Raise, beganMs: number, answer: OriginCount | null): void {
     const { trace } = this.#options;
     if (trace === null) return;
     const { key, sequence, writer, total } = raise;

@@ -92,7 +92,7 @@ export class SharedOrigin implements Origin {
   readonly isNear = true;
   readonly #channel: MessageChannel;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #hear = (message: unknown): void => this.#heard(message);
+  readonly #hear = (message: unknown): void => this.#receive(message);
   readonly #lose = (): void => this.#rejectAll();
   #lastId = 0;
   #unsentBytes = 0;
@@ -137,7 +137,7 @@ export class SharedOrigin implements Origin {
     });
   }
 
-  #heard(message: unknown): void {
+  #receive(message: unknown): void {
     if (isMarked(message) && "counts" in message) this.#settle(Number(message.id), message.counts as Answer["counts"]);
   }
 

@@ -59,11 +59,11 @@ export class RedisOrigin implements Origin {
     this.#route = routeOf(settings, environment, {
       connected: (address) => {
         this.#connects++;
-        this.#tell({ kind: "connected", address });
+        this.#emit({ kind: "connected", address });
       },
       failed: (failure, address) => {
         this.#count(failure);
-        this.#tell({ kind: "disconnected", address, failure: failure.kind, message: failure.message });
+        this.#emit({ kind: "disconnected", address, failure: failure.kind, message: failure.message });
       },
     });
   }
@@ -190,7 +190,7 @@ export class RedisOrigin implements Origin {
     if (message !== NOT_CONNECTED || this.#lastFailure === null) this.#lastFailure = { kind, message };
   }
 
-  #tell(event: ConnectionEvent): void {
+  #emit(event: ConnectionEvent): void {
     for (const listener of this.#listeners) {
       try {
         listener(event);
