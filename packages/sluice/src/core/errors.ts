@@ -113,7 +113,7 @@ export const OPTION_RULES = {
 
 export type IntervalOption = keyof typeof OPTION_RULES.RL_INTERVAL_INVALID;
 
-export interface ErrorDetails {
+interface ErrorDetails {
   /** The rule of the option, where the code has several: one of `OPTION_RULES`. */
   readonly rule?: string;
   /** Follows the value, such as `; did you mean cellsMax?`. */
