@@ -58,12 +58,14 @@ export interface SqlSettings<Pool> extends SqlCountersSettings {
   readonly statementTimeoutMs: number;
 }
 
+type AddressRule = keyof (typeof OPTION_RULES)["RL_SQL_ADDRESS_INVALID"];
+
 /** How the options of one database server differ from the others'. */
 export interface SqlScheme {
   readonly protocols: readonly string[];
   readonly port: number;
   /** The rules of `url` and `pool`, for errors. */
-  readonly rules: { readonly url: keyof typeof ADDRESS_RULES; readonly pool: keyof typeof ADDRESS_RULES };
+  readonly rules: { readonly url: AddressRule; readonly pool: AddressRule };
   isPool(pool: unknown): boolean;
 }
 
@@ -163,7 +165,7 @@ function timeout(field: "connectTimeoutMs" | "statementTimeoutMs", valueMs: numb
 
 const { RL_SQL_ADDRESS_INVALID: ADDRESS_RULES, RL_SQL_OPTION_INVALID: RULES } = OPTION_RULES;
 
-function wrongAddress(field: string, value: unknown, rule: keyof typeof ADDRESS_RULES): SluiceError {
+function wrongAddress(field: string, value: unknown, rule: AddressRule): SluiceError {
   return new SluiceError("RL_SQL_ADDRESS_INVALID", field, value, { rule: ADDRESS_RULES[rule] });
 }
 
