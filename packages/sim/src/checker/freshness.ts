@@ -26,10 +26,14 @@ import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { LifeTruth, Truth } from "./truth.ts";
 
 interface Heard {
-  /** When the latest answered call of each kind began, monotonic clock. */
-  readMs: number;
+  /** When the latest answered reads began, in order: a key is read once at a time. Monotonic clock. */
+  readonly readsMs: number[];
+  /** The same of the latest answered call of any kind. */
   anyMs: number;
 }
+
+/** More than a process makes of one cell while a batch waits: two timeouts of 300 ms, with an origin at least 1 ms away each way. */
+const READS_MAX = 300;
 
 /** Sums of floating-point clocks differ in the last places. */
 const ROUNDING_MS = 0.001;
@@ -64,11 +68,13 @@ export class Freshness implements CheckerPart {
     const place = placeOf(process, key, sequence);
     let heard = this.#heard.get(place);
     if (heard === undefined) {
-      heard = { readMs: Number.NEGATIVE_INFINITY, anyMs: Number.NEGATIVE_INFINITY };
+      heard = { readsMs: [], anyMs: Number.NEGATIVE_INFINITY };
       this.#heard.set(place, heard);
     }
     heard.anyMs = Math.max(heard.anyMs, beganMs);
-    if (kind === "read") heard.readMs = Math.max(heard.readMs, beganMs);
+    if (kind !== "read") return;
+    heard.readsMs.push(beganMs);
+    if (heard.readsMs.length > READS_MAX) heard.readsMs.shift();
   }
 
   #decision(atMs: number, process: string, event: DecisionEvent, life: LifeTruth): Problem {
@@ -86,7 +92,7 @@ export class Freshness implements CheckerPart {
     this.checked++;
     const heard = this.#heard.get(placeOf(process, key, sequence)) ?? NOTHING;
     const previous = this.#heard.get(placeOf(process, key, sequence - 1)) ?? NOTHING;
-    const readMs = Math.max(heard.readMs, readBefore(event, previous));
+    const readMs = Math.max(lastOf(heard.readsMs), readBefore(event, previous));
     return (
       this.#strict(process, event, Math.max(heard.anyMs, readMs)) ??
       fresh(event, heard.anyMs, previous.anyMs, readMs, options.readTimeoutMs)
@@ -125,13 +131,20 @@ export class Freshness implements CheckerPart {
   }
 }
 
-const NOTHING: Heard = { readMs: Number.NEGATIVE_INFINITY, anyMs: Number.NEGATIVE_INFINITY };
+const NOTHING: Heard = { readsMs: [], anyMs: Number.NEGATIVE_INFINITY };
 
-/** When the read of the window before began that this request waited for, if it began before the window of the decision did. */
+function lastOf(readsMs: readonly number[]): number {
+  return readsMs.at(-1) ?? Number.NEGATIVE_INFINITY;
+}
+
+/**
+ * When the last read of the window before began that this request may have waited for: one that began before the window of the decision
+ * did. There may be later ones. After a read, a batch goes on waiting for its other items, and the clock may jump.
+ */
 function readBefore({ source, monoMs, wallMs, sequence, durationMs }: DecisionEvent, previous: Heard): number {
+  if (source !== "origin") return Number.NEGATIVE_INFINITY;
   const windowBeganMs = monoMs - (wallMs - sequence * durationMs);
-  const isBefore = source === "origin" && previous.readMs <= windowBeganMs + ROUNDING_MS;
-  return isBefore ? previous.readMs : Number.NEGATIVE_INFINITY;
+  return previous.readsMs.findLast((readMs) => readMs <= windowBeganMs + ROUNDING_MS) ?? Number.NEGATIVE_INFINITY;
 }
 
 /** When the last calls about the current and the previous cell began, and the last read that counts for the current one. */
