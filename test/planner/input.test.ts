@@ -61,7 +61,7 @@ describe("bad input of sluice simulate", () => {
     { args: "--faults origni", says: "--faults must be a list of none, all", hint: "did you mean origin?" },
     {
       args: "--faults global --regions 1",
-      says: '--faults must be without global faults where there is one region; got "global"',
+      says: '--faults must be without global faults if there is one region; got "global"',
     },
     { args: "--windows 0", says: '--windows must be an integer from 1 to 10000; got "0"' },
     { args: "--seed 4294967296", says: '--seed must be an integer from 0 to 4294967295; got "4294967296"' },
@@ -93,7 +93,7 @@ describe("bad input of sluice simulate", () => {
     { args: "--global-rtt", says: "--global-rtt must be from 0ms to 2s; got nothing" },
     { args: "--file {}/none.yaml", says: "--file must be a file that can be read", hint: "YAML" },
     { args: "--file {}", says: "--file must be a file that can be read" },
-    { args: "--file {}/misspelt.yaml", says: 'has a key that is not known: "limt"', hint: "did you mean limit?" },
+    { args: "--file {}/misspelt.yaml", says: 'has an unknown key: "limt"', hint: "did you mean limit?" },
     { args: "--file {}/broken.yaml", says: "broken.yaml is not YAML" },
     { args: "--file {}/list.yaml", says: "must be a map of names to values; got [1,2]" },
     { args: "--file {}/empty.yaml", says: "must be a map of names to values; got null" },

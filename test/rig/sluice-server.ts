@@ -107,10 +107,12 @@ export class SluiceServer extends SluiceProcess {
   async greeted(): Promise<void> {
     await this.listening();
     await this.#heard(() => this.said().out.includes("curl ") || undefined);
-    const path = /^Root key, written to (.+) \(readable/m.exec(this.said().out)?.[1];
+    const path = /^Root key written to (.+) \(readable/m.exec(this.said().out)?.[1];
     // An older release has printed it.
     this.key ||=
-      (path && readFileSync(path, "utf8").trim()) ?? /shown this once: (\S+)/.exec(this.said().out)?.[1] ?? "";
+      (path && readFileSync(path, "utf8").trim()) ??
+      /Root key \(shown only once\): (\S+)/.exec(this.said().out)?.[1] ??
+      "";
   }
 
   /** Rejects at once if it ends instead. */

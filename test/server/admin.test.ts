@@ -167,7 +167,9 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
     await store.close();
     const poor = await openAdminStore(place, SYSTEM, { tablePrefix: missing });
     await expect(poor.changesSince(0)).rejects.toThrow(AdminSchemaError);
-    await expect(poor.changesSince(0)).rejects.toThrow(/may not make them .* run sluice migrate as one who may/);
+    await expect(poor.changesSince(0)).rejects.toThrow(
+      /may not create them .* run sluice migrate as a user with that right/,
+    );
     await poor.close();
   });
 });
@@ -317,7 +319,9 @@ describe("admin store, in trouble", () => {
 
   test("a store that may not migrate says what to do", async () => {
     const store = await openAdminStore(placeOf(newFile()), SYSTEM, { mayMigrate: false });
-    await expect(store.changesSince(0)).rejects.toThrow(/at version 0, and 2 is needed: run sluice migrate first/);
+    await expect(store.changesSince(0)).rejects.toThrow(
+      /at version 0, and version 2 is needed: run sluice migrate first/,
+    );
     await store.close();
   });
 
@@ -362,7 +366,7 @@ describe("admin store, in trouble", () => {
   test.each([
     ["mysql://user@127.0.0.1/", "got no database"],
     ["mysql://user@127.0.0.1/sluice?ssl=true", "got parameters"],
-    ["postgres:///sluice", "got a text that is none"],
+    ["postgres:///sluice", "got a text that is not a URL"],
     ["oracle://x/y", "got oracle:"],
     ["sqlite:", "sqlite: and the path of a file"],
     ["sqlite::memory:", "sqlite: and the path of a file"],

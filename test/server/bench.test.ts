@@ -65,7 +65,7 @@ describe("sluice bench", () => {
 
   test("refuses a load of no request", async () => {
     const none = await bench("--rate 0.1 --duration 1s");
-    expect(none).toMatchObject({ code: 2, out: "", err: expect.stringContaining("no request would become due") });
+    expect(none).toMatchObject({ code: 2, out: "", err: expect.stringContaining("sends no request") });
   });
 
   test("says before the load that the server is away or refuses the key", async () => {

@@ -109,7 +109,7 @@ describe("listChanges", () => {
     [{ cursor: "not one" }, "body.cursor must be the cursor of an earlier answer"],
     [{ since: -1 }, "body.since must be an integer from 0 to"],
     [{ limit: 101 }, "body.limit must be an integer from 1 to 100"],
-    [{ who: "me" }, "body.who is no field of this request"],
+    [{ who: "me" }, "body.who is not a field of this request"],
   ])("%o is refused", async (body, detail) => {
     const answer = await server.post("listChanges", body);
     expect([answer.status, answer.body.error.detail]).toEqual([400, expect.stringContaining(detail)]);

@@ -83,7 +83,7 @@ describe("sluice limit", () => {
     expect(explained).toMatchObject({ current: { own: 4 }, decision: { success: true, remaining: 6 - 1 } });
     expect(await json(line)).toMatchObject({ current: { own: 4 } });
     expect((await sluice(line)).out).toMatch(/^current +4 = own 4 \+ others 0 \+ foreign 0$/m);
-    expect((await sluice(line)).out).toMatch(/^rule +10 in 30d, as asked$/m);
+    expect((await sluice(line)).out).toMatch(/^rule +10 in 30d, from the request$/m);
     expect((await sluice(line)).out).toMatch(/^left +6; 5 after this request of cost 1$/m);
     expect((await sluice(line)).out).not.toMatch(/\d ms/);
   });
@@ -120,7 +120,7 @@ describe("sluice namespaces", () => {
     expect((await sluice("namespaces list --deleted")).out).toMatch(/^mail /m);
     expect(await sluice("limit mail user_1 --limit 1 --duration 1m")).toMatchObject({
       code: 1,
-      err: expect.stringContaining("hint: sluice namespaces restore brings it back"),
+      err: expect.stringContaining("hint: restore it with sluice namespaces restore"),
     });
     expect((await sluice("namespaces restore mail")).code).toBe(0);
     expect((await sluice("namespaces list")).out).toMatch(/^mail /m);
@@ -167,12 +167,16 @@ describe("a question that cannot be asked", () => {
       says: "<name> must be a text of 1 to 512 characters; got",
       code: 2,
     },
-    { line: "inspect api user_1 --duration 1m", says: "--limit is missing, and no override gives one", code: 2 },
+    {
+      line: "inspect api user_1 --duration 1m",
+      says: "--limit is required: no override applies to the identifier",
+      code: 2,
+    },
     { line: "frobnicate --help", says: "unknown command 'frobnicate'", code: 2 },
     { line: "overrides lsit --help", says: "unknown command 'lsit'", hint: "Did you mean list?", code: 2 },
     {
       line: "limit api user_1 --limit 1 --duration 1m --url ftp://x",
-      says: "--url must be a URL http:// or https://",
+      says: "--url must be an http:// or https:// URL",
       code: 2,
     },
     { line: "bench --rate fast", says: '--rate must be a number from 0.1 to 100000; got "fast"', code: 2 },
@@ -199,7 +203,7 @@ describe("a question that cannot be asked", () => {
     const away = await sluice(line, { SLUICE_URL: `http://127.0.0.1:${await freePort()}` });
     expect(away).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^error: no answer from http:.*\(ECONNREFUSED\)\nhint: start one/),
+      err: expect.stringMatching(/^error: no answer from http:.*\(ECONNREFUSED\)\nhint: start a server/),
     });
     const none = await sluice(line, { SLUICE_ROOT_KEY: undefined });
     expect(none).toMatchObject({ code: 2, err: expect.stringContaining("error: a key is missing") });
@@ -214,7 +218,7 @@ describe("a question that cannot be asked", () => {
   test("something that is no Sluice, or sends elsewhere: says so", async () => {
     const ran = await sluice("limit api user_1 --limit 1 --duration 1m", { SLUICE_URL: `${server.url}/elsewhere` });
     expect(ran).toMatchObject({ code: 1, out: "" });
-    expect(ran.err).toMatch(/\(404\)\nhint: is that the address of Sluice without a path/);
+    expect(ran.err).toMatch(/\(404\)\nhint: check that the URL has no path/);
   });
 
   test("the operators' listener: says that it is not the API", async () => {
@@ -224,7 +228,7 @@ describe("a question that cannot be asked", () => {
       for (const line of ["limit api user_1 --limit 1 --duration 1m", "bench --duration 1s"]) {
         const ran = await sluice(`${line} --url http://127.0.0.1:${ops.port}`);
         expect(ran).toMatchObject({ code: 1, out: "" });
-        expect(ran.err).toMatch(/answered 404, and not as Sluice's API does\nhint: .*--ops-port/);
+        expect(ran.err).toMatch(/answered 404, but not in the format of Sluice's API\nhint: .*--ops-port/);
       }
     } finally {
       ops.close();

@@ -71,7 +71,7 @@ describe("a database of somebody else", () => {
   const owner = isRoot ? 12_345 : process.getuid!();
   const own = (path: string) => isRoot && lchownSync(path, owner, owner);
   const risks = () => dataRisks(data, join(data, "sluice.db"), isRoot ? 0 : 54_321).map(({ text }) => text);
-  const told = (kind: string) => expect.stringContaining(`is a ${kind} of the user with id ${owner}, who could`);
+  const told = (kind: string) => expect.stringContaining(`is a ${kind} owned by the user with id ${owner}, who could`);
 
   test("is found: the folder, the file, and a link to a file", () => {
     mkdirSync(data, { mode: 0o700 });
@@ -95,7 +95,7 @@ describe("a database of somebody else", () => {
 describe("a data folder that cannot be", () => {
   test("/proc/nope is refused at once, where mkdir never returned", async () => {
     data = "/proc/nope";
-    await expectRefused(/\/proc(\/nope)?: its file system does not take new folders/);
+    await expectRefused(/\/proc(\/nope)?: its file system does not allow new folders/);
   });
 
   test("a link that leads nowhere is named by serve and doctor", async () => {

@@ -49,12 +49,12 @@ describe("sluice doctor", () => {
     const data = `${folder}/data`;
     const { code, ok, of } = await examine({ SLUICE_DATA: data });
     expect([code, ok]).toEqual([0, true]);
-    expect(of("data folder")).toMatchObject([{ status: "ok", text: `${data} can be made` }]);
+    expect(of("data folder")).toMatchObject([{ status: "ok", text: `${data} can be created` }]);
     const { out } = await runSluice(["doctor", "--data", data, "--sql-url", `sqlite:${folder}/shared.db`], {
       SLUICE_PORT: "0",
     });
-    expect(out).toMatch(/^ok {4}database +\S+shared.db is not there yet: a server makes it$/m);
-    expect(out).toMatch(/^warn {2}settings +sql\.url is given, and region is left at its default/m);
+    expect(out).toMatch(/^ok {4}database +\S+shared.db does not exist yet: a server creates it$/m);
+    expect(out).toMatch(/^warn {2}settings +sql\.url is set, but region has its default value/m);
     expect(out).toMatch(/^\d+ ok, \d+ warnings?, \d+ failures?$/m);
   });
 
@@ -81,11 +81,11 @@ describe("sluice doctor", () => {
     expect(beside.code).toBe(0);
     for (const subject of ["port", "ops port"]) {
       expect(beside.of(subject)).toMatchObject([
-        { status: "warn", text: expect.stringMatching(/^a Sluice server listens/) },
+        { status: "warn", text: expect.stringMatching(/^a Sluice server already listens/) },
       ]);
     }
     expect(beside.of("data folder")).toMatchObject([
-      { status: "ok", text: expect.stringMatching(/a server runs on it$/) },
+      { status: "ok", text: expect.stringMatching(/a server is using it$/) },
     ]);
   });
 
@@ -137,7 +137,7 @@ describe("sluice doctor, with Redis", () => {
     const { code, of } = await examine({ SLUICE_REDIS_URL: url("poor:secret@") });
     expect(code).toBe(1);
     expect(of("redis scripts")).toMatchObject([{ status: "fail", advice: expect.stringContaining("+hset") }]);
-    expect(of("redis scripts")[0]?.text).toMatch(/: it lacks HSET$/);
+    expect(of("redis scripts")[0]?.text).toMatch(/: missing rights: HSET$/);
   });
 
   test("one that is told not to evict is a warning, with what to set", async () => {
@@ -194,7 +194,7 @@ describe("sluice doctor, with something that is hardly Redis", () => {
       examineOne(hello, hello),
       examineOne("-ERR unknown command `HELLO`, with args beginning with: `3`, \r\n"),
     ]);
-    const silence = [{ status: "fail", text: expect.stringMatching(/does not answer: nothing within 3 s$/) }];
+    const silence = [{ status: "fail", text: expect.stringMatching(/does not answer: no answer within 3 s$/) }];
     for (const one of [mute, fallenMute]) {
       expect(one.code).toBe(1);
       expect(one.of("redis")).toMatchObject(silence);

@@ -114,8 +114,10 @@ describe("ratelimit.topIdentifiers", () => {
   });
 });
 
-describe("sluice hitters", () => {
-  const run = (...args: string[]) => runSluice(["hitters", ...args], { SLUICE_URL: server.url, SLUICE_ROOT_KEY: ROOT });
+describe("sluice top-identifiers", () => {
+  const runAs = (name: string, args: string[]) =>
+    runSluice([name, ...args], { SLUICE_URL: server.url, SLUICE_ROOT_KEY: ROOT });
+  const run = (...args: string[]) => runAs("top-identifiers", args);
 
   test("prints a table, or JSON", async () => {
     await limit("top.6", "a", 3);
@@ -127,11 +129,22 @@ describe("sluice hitters", () => {
       "identifier  at least  at most  share",
       "a           3         3        75.0 %",
       "evil�[2J    1         1        25.0 %",
-      "nobody else has more than 0",
+      "every other identifier has at most 0",
     ]);
     const json = JSON.parse((await run("top.6", "--by", "denials", "--json")).out);
     expect(json).toMatchObject({ by: "denials", total: 0, identifiers: [] });
-    expect((await run("top.6", "--by", "denials")).out).toMatch(/^0 denials since .*\nnobody else has more than 0$/);
+    expect((await run("top.6", "--by", "denials")).out).toMatch(
+      /^0 denials since .*\nevery other identifier has at most 0$/,
+    );
+  });
+
+  test("has the alias hitters, which takes the same flags and fails in the same way", async () => {
+    await limit("top.7", "a", 3);
+    expect((await runAs("hitters", ["top.7", "--json"])).out).toBe((await run("top.7", "--json")).out);
+    const ran = await runAs("hitters", ["top.7", "--limit"]);
+    expect([ran.code, ran.out]).toEqual([2, ""]);
+    expect(ran.errors).toContain("--limit must be an integer from 1 to 100");
+    expect((await runSluice(["--help"], {})).out).toContain("top-identifiers|hitters");
   });
 
   test.each([

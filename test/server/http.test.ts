@@ -102,7 +102,7 @@ describe("defects of the original", () => {
       { namespace: "a", identifier: "", limit: 1, duration: 1000, cots: 1 },
     ]);
     expect(body.error.errors).toEqual([
-      { location: "body[1].cots", message: "is no field of this request", fix: "did you mean cost?" },
+      { location: "body[1].cots", message: "is not a field of this request", fix: "did you mean cost?" },
       { location: "body[1].identifier", message: 'must be a text of 1 to 512 characters; got ""' },
     ]);
   });
@@ -219,7 +219,7 @@ describe("inspect", () => {
       override: { overrideId, identifier: "vip_*" },
     });
     const without = await server.post("inspect", { namespace: "inspect", identifier: "nobody" });
-    expect(without.body.error.detail).toBe("body.limit is missing, and no override gives one");
+    expect(without.body.error.detail).toBe("body.limit is required: no override applies to the identifier");
   });
 });
 

@@ -62,7 +62,7 @@ describe("sluice keys", () => {
     const { code, out, errors } = await sluice("keys", "create", "--name", "web");
     expect(code).toBe(0);
     expect(out).toMatch(TOKEN);
-    expect(errors).toContain("shown once");
+    expect(errors).toContain("shown only once");
     expect(errors).not.toContain(out);
     expect((await keyOf(out))?.isDisabled).toBe(false);
     for (const command of [["keys", "list"], ["keys", "list", "--json"], ["audit"], ["audit", "--json"]]) {
@@ -185,12 +185,12 @@ describe("sluice keys", () => {
   });
 
   test.each([
-    [["keys", "create", "--permissions", "ratelimit.*.fly"], '"ratelimit.*.fly" is none'],
-    [["keys", "create", "--permissions", "ratelimit.rlns_1.create_namespace"], "is none"],
+    [["keys", "create", "--permissions", "ratelimit.*.fly"], '"ratelimit.*.fly" is not a permission'],
+    [["keys", "create", "--permissions", "ratelimit.rlns_1.create_namespace"], "is not a permission"],
     [["keys", "create", "--permissions", ""], "1 to 100 permissions"],
     [["keys", "create", "--expires", "yesterday"], "--expires must be from 1s to 3650d"],
     [["keys", "create", "--expires", "60"], "--expires must be"],
-    [["keys", "create", "--expires", "2020-01-01"], "a moment to come; got 2020-01-01T00:00:00.000Z"],
+    [["keys", "create", "--expires", "2020-01-01"], "a time in the future; got 2020-01-01T00:00:00.000Z"],
     [["keys", "create", "--expires", "2027-02-31T00:00:00Z"], "--expires must be"],
     [["keys", "create", "--name", "a\u0007b"], "--name must be"],
     [["keys", "rotate", "key_1", "--grace", "31d"], "--grace must be from 1s to 30d"],
@@ -200,8 +200,8 @@ describe("sluice keys", () => {
     [["workspaces", "create", ""], "the name must be 1 to 128 characters"],
     [["audit", "--limit", "0"], "--limit must be an integer from 1 to 10000"],
     [["audit", "--before", "x"], "--before must be"],
-    [["audit", "--since", "2027-02-31"], "--since must be a moment such as 2027-01-31"],
-    [["audit", "--until", "tomorrow"], "--until must be a moment"],
+    [["audit", "--since", "2027-02-31"], "--since must be a time such as 2027-01-31"],
+    [["audit", "--until", "tomorrow"], "--until must be a time"],
     [["audit", "--actor", ""], "--actor must be 1 to 512 characters"],
     [["keys", "list", "--sql-url", "foo://bar"], "hint: such as mysql://db.internal/sluice or sqlite:"],
   ])("%j is bad input: code 2, and it says what is", async (args, says) => {

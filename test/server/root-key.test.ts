@@ -35,7 +35,7 @@ describe("the first root key", () => {
     expect(readFileSync(join(folder, "elsewhere"), "utf8")).toBe("as it was");
     expect((await server.post("limit", LIMIT)).status).toBe(200);
     const { out, err } = server.said();
-    expect(out).toContain(`Root key, written to ${data}/root-key `);
+    expect(out).toContain(`Root key written to ${data}/root-key `);
     expect(out + err).not.toContain("sluice_");
   });
 
@@ -51,7 +51,7 @@ describe("the first root key", () => {
     });
     await poll("the greeting", () => out.includes("curl "), 30_000);
     await end(child, "SIGTERM");
-    expect(out).toMatch(/^Root key, shown this once: sluice_\w+\r$/m);
+    expect(out).toMatch(/^Root key \(shown only once\): sluice_\w+\r$/m);
     expect(lstatSync(join(folder, "data", "root-key"), { throwIfNoEntry: false })).toBeUndefined();
   });
 
@@ -63,7 +63,7 @@ describe("the first root key", () => {
     started.push(server);
     const { out, err } = server.said();
     expect(out).toMatch(
-      /^A root key was made, but could not be written \(E\w+: .*\)\. Make another: sluice keys create/m,
+      /^A root key was created, but could not be written \(E\w+: .*\)\. Create another: sluice keys create/m,
     );
     expect(server.log("root-key.unwritten")).toMatchObject([{ level: "warn" }]);
     expect(out + err).not.toContain("sluice_");
@@ -81,7 +81,7 @@ describe("the first root key", () => {
         expect({ code, out }).toEqual({ code: 2, out: "" });
         expect(err).toMatch(
           new RegExp(
-            `^error: SLUICE_ROOT_KEY must be 20 to 512 visible ASCII characters .* ${length} characters, not shown`,
+            `^error: SLUICE_ROOT_KEY must be 20 to 512 printable ASCII characters .* ${length} characters, not shown`,
           ),
         );
         expect(err).not.toContain(key);

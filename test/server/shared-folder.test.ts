@@ -29,7 +29,7 @@ describe("a second server on a data folder", () => {
     const second = await serve();
     expect(first.log("data.shared")).toEqual([]);
     expect(second.log("data.shared")).toMatchObject([
-      { level: "warn", reason: expect.stringMatching(/^another server runs on \/.*\/data, and there is no Redis/) },
+      { level: "warn", reason: expect.stringMatching(/^another server uses \/.*\/data, and there is no Redis/) },
     ]);
     for (const server of [first, second]) await server.stop("SIGKILL");
     const third = await serve();

@@ -36,7 +36,7 @@ describe("sluice serve", () => {
   test("prints address, the file of the key and a curl line that works as pasted; a restart keeps the key", async () => {
     const server = await serve();
     const { out } = server.said();
-    expect(out).toMatch(/^Sluice listens on http:\/\/127\.0\.0\.1:\d+\nRoot key, written to \S+\/data\/root-key /);
+    expect(out).toMatch(/^Sluice listens on http:\/\/127\.0\.0\.1:\d+\nRoot key written to \S+\/data\/root-key /);
     const line = out.split("\n").find((one) => one.includes("curl "))!;
     const answers = Array.from({ length: 6 }, () => JSON.parse(execFileSync("sh", ["-c", line], { encoding: "utf8" })));
     expect(answers.map(({ data }) => data.success)).toEqual([true, true, true, true, true, false]);
@@ -52,7 +52,7 @@ describe("sluice serve", () => {
 
     const again = await serve();
     expect(again.said().out).not.toContain("sluice_");
-    expect(again.said().out).toContain("If it is lost: sluice keys create --permissions '*'");
+    expect(again.said().out).toContain("To create another: sluice keys create --permissions '*'");
     expect((await again.post("limit", LIMIT, server.key)).status).toBe(200);
   });
 
@@ -162,7 +162,7 @@ describe("a server on loopback", () => {
     const server = await serve({ args: ["--sql-url", sqlUrl] });
     expect(server.log("settings.doubtful")).toMatchObject([{ level: "warn", advice: expect.stringMatching(/region/) }]);
     const checked = await sluice(["config", "check", "--sql-url", sqlUrl]);
-    expect(checked).toMatchObject({ code: 0, err: expect.stringMatching(/^warning: sql.url is given, and region/) });
+    expect(checked).toMatchObject({ code: 0, err: expect.stringMatching(/^warning: sql.url is set, but region/) });
     const asJson = await sluice(["config", "check", "--json", "--sql-url", sqlUrl, "--region", "eu"]);
     expect(JSON.parse(asJson.out).warnings).toEqual([]);
   });
@@ -180,8 +180,8 @@ describe("a start that cannot be", () => {
       const args = ["serve", "--port", String(port), "--data", join(folder, "data"), "--workers", workers];
       const { code, out, err } = await sluice([...args, "--log-level", "error"]);
       expect(err).toBe(
-        `error: cannot listen on 127.0.0.1:${port}: something else listens there (EADDRINUSE)\n` +
-          "hint: stop it, or choose another port; --port 0 takes any free one\n",
+        `error: cannot listen on 127.0.0.1:${port}: the port is in use (EADDRINUSE)\n` +
+          "hint: stop the process that uses it, or choose another port; --port 0 takes any free port\n",
       );
       expect({ code, out }).toEqual({ code: 1, out: "" });
     }
@@ -216,7 +216,7 @@ describe("a start that cannot be", () => {
     const before = (await sluice(["keys", "list", ...data])).out;
     const { code, err } = await sluice(["serve", "--port", "0", ...data], { SLUICE_ROOT_KEY: token });
     expect(err).toMatch(
-      /^error: SLUICE_ROOT_KEY cannot be preset: key_\w+ has that token, and is no root key in use$/m,
+      /^error: SLUICE_ROOT_KEY cannot be preset: key_\w+ has that token, and is not an active root key$/m,
     );
     expect(err).not.toContain(token);
     expect(code).toBe(1);

@@ -112,7 +112,7 @@ describe("a disk that is full", () => {
     };
     await expect(fill()).rejects.toThrow("database or disk is full");
     await expect(fill()).rejects.toThrow("database or disk is full");
-    expect(watch.failure).toBe("the disk of the store is full: nothing can be changed");
+    expect(watch.failure).toBe("the disk of the store is full: changes are refused");
     expect(lines).toEqual(['admin-store.unwritable {"kind":"full","reason":"database or disk is full"}']);
     expect((await store.changesSince(0))?.namespaces.length).toBeGreaterThan(0);
     pages = 1_000_000;

@@ -58,7 +58,7 @@ describe("sluice top --once", () => {
   test("without a key it shows the rest", async () => {
     const { code, out } = await top([], { SLUICE_ROOT_KEY: "" });
     expect(code).toBe(0);
-    expect(out).toContain("set SLUICE_ROOT_KEY, or give --key-file, to see them");
+    expect(out).toContain("set SLUICE_ROOT_KEY or --key-file to see them");
   });
 
   test("a key of one namespace sees that one, though another is busier", async () => {
@@ -103,12 +103,12 @@ describe("sluice top --once", () => {
       what: "an address that is none",
       args: ["--ops-url", "ftp://x"],
       code: 2,
-      says: "--ops-url must be a URL http://",
+      says: "--ops-url must be an http://",
     },
   ])("$what ends with $code", async ({ args = [], environment = {}, code, says }) => {
     const ended = await top(args, environment as Record<string, string>);
     expect([ended.code, ended.errors.includes(says)]).toEqual([code, true]);
-    if (code === 0) expect(ended.out).toContain("There is no namespace of this name or id");
+    if (code === 0) expect(ended.out).toContain("There is no namespace with this name or id");
     else expect(ended.out).toBe("");
   });
 
@@ -118,7 +118,7 @@ describe("sluice top --once", () => {
     expect(away.errors).toMatch(/^error: no answer from .*ECONNREFUSED.*\nhint: .*--ops-url/);
     const other = await top([], { SLUICE_OPS_URL: server.url });
     expect([other.code, other.out]).toEqual([1, ""]);
-    expect(other.errors).toMatch(/^error: .* answers, and not as the listener for operators/);
+    expect(other.errors).toMatch(/^error: .* answers, but not as the operators' listener/);
   });
 });
 

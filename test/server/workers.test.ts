@@ -135,7 +135,7 @@ describe("sluice serve --workers 2", () => {
   test("is not ready while one of them does not answer", async () => {
     const pid = workerPids().get(1)!;
     await freeze(pid);
-    const reason = "1 of 2 workers do not answer";
+    const reason = "1 of 2 workers do not respond";
     const isOneSilent = async () => (await server.ready()).body["reason"] === reason && server.ready();
     const { status, body } = await poll("one does not answer", isOneSilent, STARVED_MAX_MS).finally(() => thaw(pid));
     expect([status, body["ready"], body["reason"]]).toEqual([503, false, reason]);
@@ -171,7 +171,7 @@ describe("sluice serve --workers 2", () => {
     const { code, out } = await server.stop();
     expect(code).toBe(0);
     expect(out.match(/Sluice listens on/g)).toHaveLength(1);
-    expect(out.match(/Root key, written to/g)).toHaveLength(1);
+    expect(out.match(/Root key written to/g)).toHaveLength(1);
     for (const pid of workerPids().values()) expect(hasEnded(pid)).toBe(true);
   });
 

@@ -6,7 +6,7 @@
  * count of a cell lies: an answered request was decided between its sending and its end, an open one may have been decided.
  * A denial that even the larger number does not justify is false; an allow that even the smaller one forbids is excess.
  */
-import type { Answer } from "../../../packages/server/src/tools/load/answer-reader.ts";
+import type { ReadAnswer } from "../../../packages/server/src/tools/load/answer-reader.ts";
 
 export const DURATION_MS = 60_000;
 const USERS = 1_000;
@@ -57,7 +57,7 @@ export class Demand {
     return bodyOf(`busy_${who}`, BUSY_LIMIT);
   }
 
-  answered(index: number, { status, body }: Answer): void {
+  answered(index: number, { status, body }: ReadAnswer): void {
     const flight = this.#landed(index);
     if (status !== 200) return;
     const { data } = JSON.parse(body) as { readonly data: { readonly success: boolean } };

@@ -18,7 +18,9 @@ export function callerOf(directory: Directory, token: string, nowMs: number, age
   if (!directory.hasKeys) throw Refusal.unavailable("The server has no key yet.");
   // A key may have been revoked since then.
   if (ageMaxMs !== null && directory.ageMs > ageMaxMs) {
-    throw Refusal.unavailable("The store of keys could not be read for longer than the setting admin.ageMax allows.");
+    throw Refusal.unavailable(
+      "The store of keys has been unavailable for longer than the setting admin.ageMax allows.",
+    );
   }
   const key = directory.keyOf(token);
   return usable(key, key === undefined ? undefined : directory.workspaceOf(key.workspaceId), nowMs);
@@ -28,7 +30,7 @@ export function callerOf(directory: Directory, token: string, nowMs: number, age
 export function usable(key: KeyRecord | undefined, workspace: WorkspaceRecord | undefined, nowMs: number): Caller {
   const isExpired = key !== undefined && key.expiresAtMs !== null && key.expiresAtMs <= nowMs;
   if (key === undefined || isExpired || workspace === undefined) {
-    throw new Refusal("key_not_found", "There is no such key, or it has expired or was revoked.");
+    throw new Refusal("key_not_found", "The key is unknown, expired or revoked.");
   }
   if (key.isDisabled) throw new Refusal("key_disabled", "The key is disabled.");
   if (workspace.isDisabled) throw new Refusal("workspace_disabled", "The workspace of this key is disabled.");

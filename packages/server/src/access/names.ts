@@ -37,5 +37,5 @@ export function namespaceFor(
 
 /** @param advice what the caller can do about it: a sentence. */
 export function namespaceMissing(advice = ""): Refusal {
-  return new Refusal("namespace_not_found", `There is no namespace of this name or id. ${advice}`.trimEnd());
+  return new Refusal("namespace_not_found", `There is no namespace with this name or id. ${advice}`.trimEnd());
 }

@@ -26,8 +26,8 @@ export function may(key: KeyRecord, action: Action, namespaceId: string | undefi
 
 /** The text is the same for every namespace, there or not: a refusal tells nothing about what exists. */
 export function lacking(action: Action): Refusal {
-  const one = action === "create_namespace" ? "" : ` or 'ratelimit.<namespace id>.${action}'`;
-  return new Refusal("insufficient_permissions", `The key lacks the permission 'ratelimit.*.${action}'${one}.`);
+  const orById = action === "create_namespace" ? "" : ` or 'ratelimit.<namespace id>.${action}'`;
+  return new Refusal("insufficient_permissions", `The key lacks the permission 'ratelimit.*.${action}'${orById}.`);
 }
 
 /** @throws Refusal if the key may not do this. */

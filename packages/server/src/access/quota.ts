@@ -100,6 +100,9 @@ export class Quota {
 }
 
 function neverFits(cost: number, whole: number): Refusal {
-  const detail = `This request costs ${cost} units, and the workspace's whole quota is ${whole}: it can never succeed.`;
-  return new Refusal("cost_above_quota", `${detail} Send smaller requests, or let an administrator raise the quota.`);
+  const detail = `This request costs ${cost} units, and the workspace's quota is ${whole}: it can never succeed.`;
+  return new Refusal(
+    "cost_above_quota",
+    `${detail} Send smaller requests, or ask an administrator to raise the quota.`,
+  );
 }

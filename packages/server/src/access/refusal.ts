@@ -68,12 +68,12 @@ export class Refusal extends Error {
 export function refusalOf(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error;
   if (error instanceof AdminStoreAway) {
-    return Refusal.unavailable("The store of namespaces, overrides and keys is away.");
+    return Refusal.unavailable("The store of namespaces, overrides and keys is unavailable.");
   }
   if (error instanceof TooManyChanges) return Refusal.unavailable(`The change was not made: ${error.message}.`);
   if (error instanceof NamespaceLimitReached) {
-    const advice = "Delete some, or let the server's setting namespacesMax be larger.";
-    return new Refusal("namespace_limit_reached", `No new namespace: ${error.message}. ${advice}`);
+    const advice = "Delete some, or increase the server's setting namespacesMax.";
+    return new Refusal("namespace_limit_reached", `The namespace was not created: ${error.message}. ${advice}`);
   }
   if ((error as { code?: unknown } | null)?.code === "RL_CLOSED") return Refusal.unavailable("The server is stopping.");
   return undefined;

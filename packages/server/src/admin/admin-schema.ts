@@ -108,12 +108,12 @@ export async function ensureAdminSchema(
       throw error;
     });
   if (found >= MIGRATIONS.length) return;
-  const lack = `the tables ${tables.schema.replace(/schema$/, "*")} are at version ${found}, and ${MIGRATIONS.length} is needed`;
+  const lack = `the tables ${tables.schema.replace(/schema$/, "*")} are at version ${found}, and version ${MIGRATIONS.length} is needed`;
   if (!mayMigrate) throw new AdminSchemaError(`${lack}: run sluice migrate first`);
   await migrateAdmin(link, tables, nowMs).catch((error: unknown) => {
     if (!(error instanceof SqlFailure) || error.kind !== "forbidden") throw error;
     throw new AdminSchemaError(
-      `${lack}, and this user may not make them (${error.message}): run sluice migrate as one who may`,
+      `${lack}, and this database user may not create them (${error.message}): run sluice migrate as a user with that right`,
     );
   });
 }

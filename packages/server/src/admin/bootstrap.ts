@@ -53,15 +53,15 @@ export async function bootstrap(
 
 /** The value itself is never shown. */
 export function checkPreset(token: string): void {
-  const rule = `SLUICE_ROOT_KEY must be ${PRESET_LENGTH_MIN} to ${TOKEN_LENGTH_MAX} visible ASCII characters without blanks`;
-  const hint = "make one with: openssl rand -hex 24";
+  const rule = `SLUICE_ROOT_KEY must be ${PRESET_LENGTH_MIN} to ${TOKEN_LENGTH_MAX} printable ASCII characters without spaces`;
+  const hint = "generate one with: openssl rand -hex 24";
   if (token.length < PRESET_LENGTH_MIN || token.length > TOKEN_LENGTH_MAX) {
     throw new InputError(`${rule}; got ${token.length} characters`, hint);
   }
-  if (!PRESET.test(token)) throw new InputError(`${rule}; got others among ${token.length}`, hint);
+  if (!PRESET.test(token)) throw new InputError(`${rule}; got other characters among ${token.length}`, hint);
   if (isMistyped(token)) {
     throw new InputError(
-      "SLUICE_ROOT_KEY looks like a key of Sluice and is none: its checksum is wrong",
+      "SLUICE_ROOT_KEY has the form of a Sluice key, but its checksum is wrong",
       "copy the key again",
     );
   }

@@ -62,9 +62,10 @@ export class ChangeQueue {
     const others = this.#lanes.get(lane) ?? [];
     if (lane !== OPERATOR) {
       if (others.length >= WAITING_OF_ONE_MAX) {
-        throw new TooManyChanges(`${WAITING_OF_ONE_MAX} changes of this workspace are waiting, the maximum`);
+        throw new TooManyChanges(`${WAITING_OF_ONE_MAX} changes of this workspace are waiting, which is the maximum`);
       }
-      if (this.#waiting >= WAITING_MAX) throw new TooManyChanges(`${WAITING_MAX} changes are waiting, the maximum`);
+      if (this.#waiting >= WAITING_MAX)
+        throw new TooManyChanges(`${WAITING_MAX} changes are waiting, which is the maximum`);
     }
     this.#waiting++;
     return new Promise((begin) => {

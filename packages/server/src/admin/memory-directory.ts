@@ -169,11 +169,11 @@ export class MemoryDirectory implements Directory {
   }
 
   #ask(): Promise<void> {
-    const asked = this.#askOnce().finally(() => {
+    const reading = this.#askOnce().finally(() => {
       this.#underWay = null;
     });
-    this.#underWay = asked;
-    return asked;
+    this.#underWay = reading;
+    return reading;
   }
 
   async #askOnce(): Promise<void> {

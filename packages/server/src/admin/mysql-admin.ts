@@ -70,7 +70,7 @@ async function open({ tls, timeoutMs, user, password, ...place }: SqlAddress): P
 /** The server's own words name the setting, and not what to do. */
 function explained(error: unknown): never {
   if ((error as { errno?: unknown }).errno !== PACKET_TOO_LARGE) throw error;
-  throw new Error("the change is larger than max_allowed_packet of the database: raise that to 1 MiB or more", {
+  throw new Error("the change is larger than max_allowed_packet of the database: set it to 1 MiB or more", {
     cause: error,
   });
 }

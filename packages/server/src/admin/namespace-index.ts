@@ -54,8 +54,8 @@ export class NamespaceIndex {
 
   #lastDeleted(name: string): NamespaceRecord | undefined {
     let last: NamespaceRecord | undefined;
-    for (const one of this.#deleted.get(name)?.values() ?? []) {
-      if (last === undefined || one.deletedAtMs! > last.deletedAtMs!) last = one;
+    for (const deleted of this.#deleted.get(name)?.values() ?? []) {
+      if (last === undefined || deleted.deletedAtMs! > last.deletedAtMs!) last = deleted;
     }
     return last;
   }

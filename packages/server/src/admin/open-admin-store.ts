@@ -45,7 +45,7 @@ async function driverOf({ sqlUrl, dataDir, tls = null, timeoutMs = TIMEOUT_MS }:
       return (await import("./postgres-admin.ts")).postgresAdmin(sqlUrl, { tls, timeoutMs });
     default:
       throw new InputError(
-        `the SQL URL must begin with mysql://, postgres:// or sqlite:; got ${scheme ?? "a text that is no URL"}`,
+        `the SQL URL must begin with mysql://, postgres:// or sqlite:; got ${scheme ?? "a text that is not a URL"}`,
         "see docs/configuration.md",
       );
   }

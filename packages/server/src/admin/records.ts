@@ -70,7 +70,7 @@ export interface AuditRecord {
   readonly actor: string;
   /** Such as `override.set`, `namespace.delete`, `key.create`. */
   readonly action: string;
-  /** The id of what was changed. */
+  /** The id of the changed record. */
   readonly subject: string;
   /** The records, without hashes; null where there was or is none. */
   readonly before: object | null;

@@ -23,7 +23,7 @@ export function sqlAddress(url: string, portDefault: number, { tls, timeoutMs }:
   const parsed = URL.canParse(url) ? new URL(url) : null;
   const form = "scheme://user:password@host:port/database";
   if (parsed === null || parsed.hostname === "") {
-    throw new InputError(`the SQL URL must be ${form}; got a text that is none`, "see docs/configuration.md");
+    throw new InputError(`the SQL URL must be ${form}; got a text that is not a URL`, "see docs/configuration.md");
   }
   const { hostname, port, username, password, pathname, search } = parsed;
   if (pathname.length < 2) throw new InputError(`the SQL URL must be ${form}; got no database`, "add /database");

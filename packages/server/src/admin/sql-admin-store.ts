@@ -287,7 +287,7 @@ export class SqlAdminStore implements AdminStore {
       const after: KeyRecord = { ...key, ...same, permissions, isDisabled, expiresAtMs };
       // Whoever sets the key that was printed means that one. Any other would become a root key by a slip of the configuration.
       if (same !== null && !isPreset(same) && !isDeepStrictEqual(same, after)) {
-        throw new KeyNotRoot(`${same.id} has that token, and is no root key in use`);
+        throw new KeyNotRoot(`${same.id} has that token, and is not an active root key`);
       }
       await putKey(change, after, "key.preset");
       for (const other of await change.all("key")) {
@@ -336,7 +336,7 @@ export class SqlAdminStore implements AdminStore {
   }
 
   #full(): NamespaceLimitReached {
-    return new NamespaceLimitReached(`the workspace has ${this.#namespacesMax} namespaces, as many as it may`);
+    return new NamespaceLimitReached(`the workspace has ${this.#namespacesMax} namespaces, which is the maximum`);
   }
 
   async #change<T>(actor: Actor, work: (change: SqlChange) => Promise<T>): Promise<T> {
@@ -426,7 +426,7 @@ const KINDS: readonly Kind[] = ["workspace", "namespace", "override", "key"];
 
 /** Rows of a kind that only a newer release knows are not. */
 function isCorrupt(row: SqlRow): boolean {
-  const kind = KINDS.find((one) => one === row["kind"]);
+  const kind = KINDS.find((known) => known === row["kind"]);
   return kind !== undefined && recordIn(kind, row) === null;
 }
 

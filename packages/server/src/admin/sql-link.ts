@@ -168,7 +168,7 @@ export class SqlLink {
       for (const text of before) {
         const [row] = await run(text);
         if (row !== undefined && Number(Object.values(row)[0]) === 0) {
-          throw new SqlFailure("lock", "somebody else changes the tables");
+          throw new SqlFailure("lock", "another process is changing the tables");
         }
       }
       const done = await work(run);

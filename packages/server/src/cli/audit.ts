@@ -18,7 +18,7 @@ const TEXT_MAX = 512;
 const LINES: Flag = {
   name: "limit",
   value: "<n>",
-  help: `how many changes; else ${LINES_DEFAULT}`,
+  help: `the maximum number of changes; default ${LINES_DEFAULT}`,
   rule: `an integer from 1 to ${LINES_MAX}`,
   read: integerWithin(1, LINES_MAX),
 };
@@ -26,7 +26,7 @@ const LINES: Flag = {
 const BEFORE: Flag = {
   name: "before",
   value: "<cursor>",
-  help: "those before this one: the cursor of the last line",
+  help: "only changes before this cursor (the one of the last line, for the next page)",
   rule: "an integer",
   read: (value) => (/^\d{1,16}$/.test(String(value)) ? value : undefined),
 };
@@ -34,7 +34,7 @@ const BEFORE: Flag = {
 const NAMESPACE: Flag = {
   name: "namespace",
   value: "<name>",
-  help: "changes of this namespace and its overrides alone, by name or id",
+  help: "only changes of this namespace and its overrides, by name or id",
   rule: `1 to ${TEXT_MAX} characters`,
   read: textOf512,
 };
@@ -42,7 +42,7 @@ const NAMESPACE: Flag = {
 const ACTOR: Flag = {
   name: "actor",
   value: "<who>",
-  help: "changes by this one alone: key:KEY_ID, cli:USER or server",
+  help: "only changes by this actor: key:KEY_ID, cli:USER or server",
   rule: `1 to ${TEXT_MAX} characters`,
   read: textOf512,
 };
@@ -50,12 +50,12 @@ const ACTOR: Flag = {
 const SINCE: Flag = {
   name: "since",
   value: "<moment>",
-  help: "changes from this moment on",
-  rule: "a moment such as 2027-01-31 or 2027-01-31T12:00:00Z",
+  help: "only changes at or after this time",
+  rule: "a time such as 2027-01-31 or 2027-01-31T12:00:00Z",
   read: (value) => momentOf(String(value)),
 };
 
-const UNTIL: Flag = { ...SINCE, name: "until", help: "changes before this moment" };
+const UNTIL: Flag = { ...SINCE, name: "until", help: "only changes before this time" };
 
 interface AuditFlags {
   readonly workspace?: string;
@@ -70,9 +70,9 @@ interface AuditFlags {
 export function auditCommand(console: Console): Command {
   return storeCommand(console, {
     name: "audit",
-    description: "List what was changed in a workspace: who, what, before and after.",
+    description: "List the changes in a workspace: actor, action, and the values before and after.",
     flags: [
-      { ...WORKSPACE, help: "the workspace, by name or id; else default" },
+      { ...WORKSPACE, help: "the workspace, by name or id; default: default" },
       NAMESPACE,
       ACTOR,
       SINCE,
@@ -136,14 +136,14 @@ function textOf(trail: readonly AuditRecord[], namespaces: readonly NamespaceRec
   const names = new Map(namespaces.map(({ id, name }) => [id, name]));
   return tableOf(
     ["cursor", "at", "who", "what", "which", "namespace", "changed"],
-    trail.map((one) => [
-      one.cursor,
-      new Date(one.atMs).toISOString(),
-      one.actor,
-      one.action,
-      one.subject,
-      names.get(namespaceIdOf(one)) ?? "",
-      differenceOf(one),
+    trail.map((change) => [
+      change.cursor,
+      new Date(change.atMs).toISOString(),
+      change.actor,
+      change.action,
+      change.subject,
+      names.get(namespaceIdOf(change)) ?? "",
+      differenceOf(change),
     ]),
   );
 }

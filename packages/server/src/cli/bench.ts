@@ -11,7 +11,7 @@ import { LoadTally } from "../tools/load/load-result.ts";
 import { loadText } from "../tools/load/load-text.ts";
 import { OpenLoop } from "../tools/load/open-loop.ts";
 import { clientCommand } from "./client-command.ts";
-import type { Flag, Given, Outcome } from "./command-flags.ts";
+import type { CommandInput, CommandOutcome, Flag } from "./command-flags.ts";
 import { EXIT } from "./exit-codes.ts";
 import { ASKED_LIMIT, COST, DURATION } from "./rule-flags.ts";
 
@@ -26,7 +26,7 @@ const FLAGS: readonly Flag[] = [
   {
     name: "rate",
     value: "<n>",
-    help: "requests a second",
+    help: "requests per second",
     rule: `a number from 0.1 to ${RATE_MAX}`,
     read: numberWithin(0.1, RATE_MAX),
     initialText: "1000",
@@ -34,7 +34,7 @@ const FLAGS: readonly Flag[] = [
   {
     name: "duration",
     value: "<time>",
-    help: "how long the load lasts: milliseconds, or with a unit: 10s, 5m",
+    help: "duration of the load: milliseconds, or a number with a unit: 10s, 5m",
     rule: "from 1s to 1d",
     read: wholeSpanWithin(1_000, DAY_MS),
     initialText: "10s",
@@ -42,7 +42,7 @@ const FLAGS: readonly Flag[] = [
   {
     name: "connections",
     value: "<n>",
-    help: "connections, each with one request in flight at most",
+    help: "connections, each with at most one request in flight",
     rule: `an integer from 1 to ${CONNECTIONS_MAX}`,
     read: integerWithin(1, CONNECTIONS_MAX),
     initialText: "64",
@@ -50,7 +50,7 @@ const FLAGS: readonly Flag[] = [
   {
     name: "timeout",
     value: "<time>",
-    help: "after which a request without an answer is given up",
+    help: "timeout of a request",
     rule: "from 100ms to 5m",
     read: wholeSpanWithin(100, 300_000),
     initialText: "10s",
@@ -58,7 +58,7 @@ const FLAGS: readonly Flag[] = [
   {
     name: "namespace",
     value: "<name>",
-    help: "the namespace that is asked about; made if it is not there",
+    help: "the namespace to use; created if it does not exist",
     rule: `1 to ${NAME_LENGTH_MAX} characters`,
     read: (value) => (typeof value === "string" && value !== "" && value.length <= NAME_LENGTH_MAX ? value : undefined),
     initialText: "bench",
@@ -66,7 +66,7 @@ const FLAGS: readonly Flag[] = [
   {
     name: "identifiers",
     value: "<n>",
-    help: "how many identifiers are asked about, in turn: bench_0, bench_1 and so on",
+    help: "the number of identifiers, used in turn: bench_0, bench_1 and so on",
     rule: `an integer from 1 to ${IDENTIFIERS_MAX}`,
     read: integerWithin(1, IDENTIFIERS_MAX),
     initialText: "1000",
@@ -92,8 +92,8 @@ export function benchCommand(console: Console, exit: (code: number) => void): Co
   return clientCommand(console, {
     name: "bench",
     description:
-      "Put load on a running server, by a schedule: requests come at the rate whether or not earlier ones were answered, and their " +
-      "time runs from when they were due. Ctrl-C ends it with what it has.",
+      "Put load on a running server at a constant rate (open loop): requests do not wait for earlier answers, and their latency is " +
+      "measured from when they were due. Ctrl-C stops it and reports what was measured.",
     args: [],
     flags: FLAGS,
     run: (client, given) => bench(client, given, console, exit),
@@ -102,15 +102,15 @@ export function benchCommand(console: Console, exit: (code: number) => void): Co
 
 async function bench(
   client: ApiClient,
-  { flags }: Given,
+  { flags }: CommandInput,
   console: Console,
   exit: (code: number) => void,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   const load = flags as unknown as Load;
   const { namespace, limit, window, cost } = load;
   if (Math.round((load.rate * load.duration) / 1_000) === 0) {
     const given = `--rate ${load.rate} for --duration ${span(load.duration)}`;
-    throw new InputError(`${given}: no request would become due`, "let it last longer, or take a higher --rate");
+    throw new InputError(`${given} sends no request`, "use a longer --duration or a higher --rate");
   }
   const bodyOf = (index: number, price = cost) =>
     JSON.stringify({
@@ -144,7 +144,7 @@ async function bench(
     loop.stop();
   });
   await opened(loop, client.url, load.connections);
-  const ticking = tellProgress(console, tally, load);
+  const ticking = reportProgress(console, tally, load);
   try {
     const result = tally.result(await loop.run());
     if (stoppedWith !== undefined) exit(stoppedWith);
@@ -163,20 +163,20 @@ async function opened(loop: OpenLoop, url: string, connections: number): Promise
     loop.close();
     const { code, message } = error as NodeJS.ErrnoException;
     throw new Failure(
-      `${url} does not take ${connections} connections (${code ?? message})`,
-      "take fewer --connections, or look at how many the server and this shell allow (ulimit -n)",
+      `${url} does not accept ${connections} connections (${code ?? message})`,
+      "use fewer --connections, or raise the limits of the server (http.connectionsMax) and of this shell (ulimit -n)",
     );
   }
 }
 
 function headOf(url: string, { rate, duration, connections, identifiers, limit, window, cost }: Load): string {
   return (
-    `${url}: ${whole(rate)} requests a second for ${span(duration)} on ${whole(connections)} connections; ` +
+    `${url}: ${whole(rate)} requests per second for ${span(duration)} on ${whole(connections)} connections; ` +
     `${whole(identifiers)} identifiers, limit ${whole(limit)} in ${span(window)}, cost ${whole(cost)}\n`
   );
 }
 
-function tellProgress(console: Console, tally: LoadTally, { duration }: Load): { readonly stop: () => void } {
+function reportProgress(console: Console, tally: LoadTally, { duration }: Load): { readonly stop: () => void } {
   const beganMs = console.nowMs();
   const elapsed = () => Math.min(duration, console.nowMs() - beganMs);
   const line = () => {

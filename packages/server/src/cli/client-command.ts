@@ -5,7 +5,7 @@ import { readSecretFile } from "../config/given.ts";
 import { SETTINGS } from "../config/settings-table.ts";
 import { InputError, shown } from "../input/input-error.ts";
 import type { Console } from "../terminal/console.ts";
-import { addFlags, type Flag, type Given, type Outcome, readFlags } from "./command-flags.ts";
+import { addFlags, type CommandInput, type CommandOutcome, type Flag, readFlags } from "./command-flags.ts";
 
 const URL_DEFAULT = `http://127.0.0.1:${SETTINGS.port.initialText}`;
 
@@ -16,7 +16,7 @@ export interface ClientCommand {
   readonly args: readonly string[];
   readonly flags?: readonly Flag[];
   /** What to print: as JSON if asked, else as text. */
-  readonly run: (client: ApiClient, given: Given) => Promise<Outcome>;
+  readonly run: (client: ApiClient, given: CommandInput) => Promise<CommandOutcome>;
 }
 
 export function clientCommand(console: Console, { name, description, args, flags = [], run }: ClientCommand): Command {
@@ -35,8 +35,11 @@ export function clientCommand(console: Console, { name, description, args, flags
 /** Which server, and by which key. */
 export function addServerOptions(command: Command): Command {
   return command
-    .option("--url <url>", `the server (default ${URL_DEFAULT}, or SLUICE_URL)`)
-    .option("--key-file <path>", "a file that holds the key (else SLUICE_ROOT_KEY, or SLUICE_ROOT_KEY_FILE names one)");
+    .option("--url <url>", `the server (a URL; default ${URL_DEFAULT}, or SLUICE_URL)`)
+    .option(
+      "--key-file <path>",
+      "a file that holds the key (the path of a file; default SLUICE_ROOT_KEY, or the file named by SLUICE_ROOT_KEY_FILE)",
+    );
 }
 
 function fieldName(args: readonly string[], flags: readonly Flag[]): FieldName {
@@ -66,7 +69,7 @@ export function checkedUrl(url: string, called: string): string {
     parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.search === "";
   if (!isPlain) {
     throw new InputError(
-      `${called} must be a URL http:// or https:// without a user; got ${shown(url)}`,
+      `${called} must be an http:// or https:// URL without a user name; got ${shown(url)}`,
       `such as ${URL_DEFAULT}`,
     );
   }
@@ -75,7 +78,7 @@ export function checkedUrl(url: string, called: string): string {
 
 export function isKeyGiven(options: Readonly<Record<string, unknown>>, environment: Console["environment"]): boolean {
   const given = [options["keyFile"], environment["SLUICE_ROOT_KEY"], environment["SLUICE_ROOT_KEY_FILE"]];
-  return given.some((one) => one !== undefined && one !== "");
+  return given.some((value) => value !== undefined && value !== "");
 }
 
 function keyOf(options: Readonly<Record<string, unknown>>, environment: Console["environment"]): string {
@@ -86,7 +89,7 @@ function keyOf(options: Readonly<Record<string, unknown>>, environment: Console[
   for (const [called, path] of Object.entries(files)) {
     if (path !== undefined && path !== "") return checkedKey(readSecretFile(path, called), called);
   }
-  throw new InputError("a key is missing", "set SLUICE_ROOT_KEY, or name a file that holds it: --key-file PATH");
+  throw new InputError("a key is missing", "set SLUICE_ROOT_KEY, or use --key-file PATH for a file that holds it");
 }
 
 /** Shown by no error. */

@@ -1,10 +1,10 @@
 /** Flags with a rule each, the same for every command that has them. */
 import type { Command } from "commander";
 import { InputError } from "../input/input-error.ts";
-import type { Reading } from "../input/readings.ts";
+import type { ReadValue } from "../input/readings.ts";
 
 /** What to print: as JSON if asked, else as text. */
-export interface Outcome {
+export interface CommandOutcome {
   readonly json: unknown;
   readonly text: string;
   /** For the person at the terminal, and not for a pipe. */
@@ -17,7 +17,7 @@ export interface Flag {
   readonly value: string;
   readonly help: string;
   readonly rule: string;
-  readonly read: Reading<unknown>;
+  readonly read: ReadValue<unknown>;
   /** What to write instead. */
   readonly hint?: (value: unknown) => string;
   readonly isNeeded?: boolean;
@@ -25,7 +25,7 @@ export interface Flag {
   readonly initialText?: string;
 }
 
-export interface Given {
+export interface CommandInput {
   /** The words after the command, in order. */
   readonly args: readonly string[];
   /** Flags that were given or have an initial value, read. */
@@ -41,7 +41,7 @@ export function addFlags(command: Command, flags: readonly Flag[]): Command {
   return command;
 }
 
-export function readFlags(flags: readonly Flag[], options: Readonly<Record<string, unknown>>): Given["flags"] {
+export function readFlags(flags: readonly Flag[], options: Readonly<Record<string, unknown>>): CommandInput["flags"] {
   const values: Record<string, unknown> = {};
   for (const { name, rule, read, isNeeded, initialText, hint = () => "--help shows every flag" } of flags) {
     const value = options[name] ?? initialText;

@@ -8,15 +8,15 @@ import { addSettingOptions } from "./setting-options.ts";
 
 export function configCommand(console: Console): Command {
   const check = addSettingOptions(
-    new Command("check").description("Check the settings that serve would run by; takes the same flags."),
+    new Command("check").description("Check the settings that serve would use; takes the same flags."),
   )
     .option("--json", "print as JSON")
     .action(({ json, ...options }: Record<string, unknown>) => {
       const { effective, warnings } = loadSettings(options, console.environment);
       console.out(json === true ? jsonOf(effective, warnings) : textOf(effective));
-      if (json !== true) for (const one of warnings) console.notice(`warning: ${one}`);
+      if (json !== true) for (const warning of warnings) console.notice(`warning: ${warning}`);
     });
-  return new Command("config").description("Look at the settings of a server.").addCommand(check);
+  return new Command("config").description("Check the settings of a server.").addCommand(check);
 }
 
 function jsonOf(effective: readonly Effective[], warnings: readonly string[]): string {

@@ -8,7 +8,7 @@ import { EXIT } from "./exit-codes.ts";
 import { addSettingOptions } from "./setting-options.ts";
 
 const DESCRIPTION =
-  "Check what serve would need, with the same flags: settings, this machine, Redis, the database, clocks. Ends with 1 if something fails.";
+  "Check what serve needs, with the same flags: settings, this machine, Redis, the database, clocks. Exits with 1 if a check fails.";
 
 export function doctorCommand(console: Console, exit: (code: number) => void): Command {
   return addSettingOptions(new Command("doctor").description(DESCRIPTION))
@@ -30,7 +30,7 @@ function textOf(findings: readonly Finding[]): string {
     `${status.padEnd(4)}  ${subject.padEnd(width)}  ${clean(text)}`,
     ...(advice === null ? [] : [`${"".padEnd(width + 6)}  → ${advice}`]),
   ]);
-  const count = (status: Finding["status"]) => findings.filter((one) => one.status === status).length;
+  const count = (status: Finding["status"]) => findings.filter((finding) => finding.status === status).length;
   const counted = (status: "warn" | "fail", noun: string) =>
     `${count(status)} ${noun}${count(status) === 1 ? "" : "s"}`;
   return [...lines, `${count("ok")} ok, ${counted("warn", "warning")}, ${counted("fail", "failure")}`].join("\n");

@@ -21,7 +21,7 @@ export const WORKSPACE: Flag = {
 export const NAME: Flag = {
   name: "name",
   value: "<text>",
-  help: "what it is for, for people",
+  help: "a description of its purpose",
   rule: "1 to 128 characters",
   read: (value) => (isText(value, NAME_LENGTH_MAX) ? value : undefined),
 };
@@ -34,7 +34,7 @@ const LIMIT_ALONE: Permissions = ["ratelimit.*.limit", "ratelimit.*.create_names
 export const PERMISSIONS = {
   name: "permissions",
   value: "<list>",
-  help: `what it may do, with commas between: * for everything, or ratelimit.*.ACTION, or ratelimit.NAMESPACE_ID.ACTION; actions are ${ACTIONS.join(", ")}; else ${LIMIT_ALONE.join(",")}`,
+  help: `its permissions, separated by commas: * for everything, or ratelimit.*.ACTION, or ratelimit.NAMESPACE_ID.ACTION; actions are ${ACTIONS.join(", ")}; default ${LIMIT_ALONE.join(",")}`,
   rule: `1 to ${PERMISSIONS_MAX} permissions`,
   initial: LIMIT_ALONE,
   read: (value: unknown): Permissions | undefined => {
@@ -43,9 +43,9 @@ export const PERMISSIONS = {
     return isLegal ? [...new Set(list)] : undefined;
   },
   hint: (value: unknown): string => {
-    const wrong = listOf(value).find((one) => !isPermission(one));
+    const wrong = listOf(value).find((item) => !isPermission(item));
     const forms = `ratelimit.*.ACTION or ratelimit.NAMESPACE_ID.ACTION, ACTION one of ${ACTIONS.join(", ")}; or *`;
-    return wrong === undefined ? `write ${forms}` : `${shown(wrong)} is none: write ${forms}`;
+    return wrong === undefined ? `write ${forms}` : `${shown(wrong)} is not a permission: write ${forms}`;
   },
 } satisfies Flag & { readonly initial: Permissions };
 
@@ -56,8 +56,8 @@ const MOMENT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/;
 export const EXPIRES = {
   name: "expires",
   value: "<time>",
-  help: "when it ends: after a time such as 12h or 90d, or at a moment such as 2027-01-31 or 2027-01-31T12:00:00Z; else never",
-  rule: "from 1s to 3650d, or a moment to come",
+  help: "when it expires: after a duration such as 12h or 90d, or at a time such as 2027-01-31 or 2027-01-31T12:00:00Z; default never",
+  rule: "from 1s to 3650d, or a time in the future",
   read: (value: unknown): ((nowMs: number) => number) | undefined => {
     if (typeof value !== "string") return undefined;
     if (MOMENT.test(value)) {
@@ -68,13 +68,13 @@ export const EXPIRES = {
     return ms === undefined ? undefined : (nowMs) => nowMs + Math.round(ms);
   },
   past: (atMs: number): InputError =>
-    new InputError(`--expires must be a moment to come; got ${new Date(atMs).toISOString()}`, "such as 90d"),
+    new InputError(`--expires must be a time in the future; got ${new Date(atMs).toISOString()}`, "such as 90d"),
 } satisfies Flag & { readonly past: (atMs: number) => InputError };
 
 export const GRACE: Flag = {
   name: "grace",
   value: "<time>",
-  help: "how long the old key goes on, so that clients can change over: such as 1h; else it ends at once",
+  help: "how long the old key stays valid, such as 1h, so that clients can switch; default: it is revoked immediately",
   rule: "from 1s to 30d",
   read: wholeSpanWithin(1_000, 30 * DAY_MS),
 };
@@ -92,13 +92,13 @@ function isText(value: unknown, lengthMax: number): value is string {
 }
 
 function listOf(value: unknown): readonly string[] {
-  return typeof value === "string" ? value.split(",").map((one) => one.trim()) : [];
+  return typeof value === "string" ? value.split(",").map((item) => item.trim()) : [];
 }
 
 function isPermission(text: string): boolean {
   if (text === "*") return true;
   const [, where, action] = /^ratelimit\.(\*|rlns_[0-9A-Za-z]+)\.([a-z_]+)$/.exec(text) ?? [];
-  if (!ACTIONS.some((one) => one === action)) return false;
+  if (!ACTIONS.some((item) => item === action)) return false;
   // What is not there yet has no id.
   return action !== "create_namespace" || where === "*";
 }

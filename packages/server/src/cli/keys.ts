@@ -9,23 +9,24 @@ import { Failure } from "../input/failure.ts";
 import { SYSTEM } from "../system/system.ts";
 import type { Console } from "../terminal/console.ts";
 import { tableOf } from "../terminal/text-table.ts";
-import type { Outcome } from "./command-flags.ts";
+import type { CommandOutcome } from "./command-flags.ts";
 import { EXPIRES, GRACE, NAME, PERMISSIONS, type Permissions, WORKSPACE } from "./key-flags.ts";
 import { storeCommand } from "./store-command.ts";
 import { workspaceNamed } from "./workspaces.ts";
 
-const PRESET_HINT = "give the servers another SLUICE_ROOT_KEY; the first that starts with it disables the old one";
+const PRESET_HINT =
+  "set another SLUICE_ROOT_KEY for the servers; the first one that starts with it disables the old key";
 /** A successor would be a key in use that nobody meant to bring back. */
 const ROTATE_HINTS = {
-  disabled: "sluice keys enable puts it into use again; or make a new one with sluice keys create",
-  expired: "make a new one with sluice keys create",
+  disabled: "enable it with sluice keys enable, or create a new one with sluice keys create",
+  expired: "create a new one with sluice keys create",
 } as const;
-const ONCE = "This key is shown once, and kept nowhere.";
+const ONCE = "This key is shown only once; it is not stored.";
 
 export function keysCommand(console: Console): Command {
   const create = storeCommand(console, {
     name: "create",
-    description: "Make a key, and print it once.",
+    description: "Create a key, and print it once.",
     flags: [WORKSPACE, NAME, PERMISSIONS, EXPIRES],
     run: async (store, { flags }, actor) => {
       const workspace = await workspaceFor(store, flags["workspace"] as string | undefined, actor);
@@ -40,7 +41,7 @@ export function keysCommand(console: Console): Command {
   });
   const list = storeCommand(console, {
     name: "list",
-    description: "List the keys, by the first characters of each.",
+    description: "List the keys, with the first characters of each.",
     flags: [WORKSPACE],
     run: async (store, { flags }) => {
       const { keys, workspaces } = await everything(store);
@@ -53,7 +54,7 @@ export function keysCommand(console: Console): Command {
   const rotate = storeCommand(console, {
     name: "rotate",
     description:
-      "Replace a key by a new one that may do the same, and print that once. The old one ends with it, or after --grace.",
+      "Replace a key with a new one that has the same permissions, and print it once. The old key is revoked immediately, or after --grace.",
     args: ["<key>"],
     flags: [GRACE],
     run: async (store, { args: [id], flags }, actor) => {
@@ -71,19 +72,19 @@ export function keysCommand(console: Console): Command {
   });
   const revoke = storeCommand(console, {
     name: "revoke",
-    description: "End a key for ever. Servers refuse it within a second.",
+    description: "Revoke a key for good. Servers refuse it within a second.",
     args: ["<key>"],
     run: async (store, { args: [id] }, actor) => {
       const old = await keyById(store, id!);
       if (!(await store.deleteKey(old.id, actor))) throw unknownKey(id!);
       const notice = isPreset(old)
-        ? { notice: `A server that has it as SLUICE_ROOT_KEY brings it back: ${PRESET_HINT}` }
+        ? { notice: `A server with it as SLUICE_ROOT_KEY enables it again: ${PRESET_HINT}` }
         : {};
       return { json: { id: old.id, revoked: true }, text: `${old.id} is revoked`, ...notice };
     },
   });
-  const command = new Command("keys").description("The keys that open a server's doors.");
-  for (const one of [create, list, rotate, revoke, ...switches(console)]) command.addCommand(one);
+  const command = new Command("keys").description("Manage the keys that authenticate requests.");
+  for (const item of [create, list, rotate, revoke, ...switches(console)]) command.addCommand(item);
   return command;
 }
 
@@ -101,8 +102,8 @@ function switches(console: Console): Command[] {
       },
     });
   return [
-    turned("disable", "Put a key out of use; it is told that it is disabled."),
-    turned("enable", "Put a disabled key into use again."),
+    turned("disable", "Disable a key; requests with it get an error that says so."),
+    turned("enable", "Enable a disabled key."),
   ];
 }
 
@@ -123,7 +124,7 @@ function newKey(like: Pick<KeyRecord, "workspaceId" | "name" | "permissions" | "
   return { key, token };
 }
 
-function made(key: KeyRecord, token: string, more = ""): Outcome {
+function made(key: KeyRecord, token: string, more = ""): CommandOutcome {
   return { json: { ...dataOf(key), key: token }, text: token, notice: `${more}${key.id}, ${summary(key)}. ${ONCE}` };
 }
 
@@ -166,7 +167,7 @@ function textOf(keys: readonly KeyData[]): string {
 }
 
 async function keyById(store: AdminStore, id: string): Promise<KeyRecord> {
-  const found = (await everything(store)).keys.find((one) => one.id === id);
+  const found = (await everything(store)).keys.find((item) => item.id === id);
   if (found === undefined) throw unknownKey(id);
   const { isDeleted: _, ...key } = found;
   return key;

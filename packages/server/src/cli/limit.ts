@@ -5,14 +5,14 @@ import type { Console } from "../terminal/console.ts";
 import { safeLine } from "../terminal/safe-text.ts";
 import { exactSpan, span } from "../text/figures.ts";
 import { clientCommand } from "./client-command.ts";
-import type { Flag, Given, Outcome } from "./command-flags.ts";
+import type { CommandInput, CommandOutcome, Flag } from "./command-flags.ts";
 import { EXIT } from "./exit-codes.ts";
 import { ASKED_LIMIT, COST, DURATION, LIMIT, needed } from "./rule-flags.ts";
 
 export function limitCommand(console: Console, exit: (code: number) => void): Command {
   return clientCommand(console, {
     name: "limit",
-    description: "Ask whether a request may go on, and count it if so. Ends with 0 if allowed, 3 if denied.",
+    description: "Check whether a request is allowed, and count it if so. Exits with 0 if allowed, 3 if denied.",
     args: ["<namespace>", "<identifier>"],
     flags: [needed(ASKED_LIMIT), needed(DURATION), COST],
     run: async (client, given) => {
@@ -26,7 +26,7 @@ export function limitCommand(console: Console, exit: (code: number) => void): Co
 export function inspectCommand(console: Console): Command {
   return clientCommand(console, {
     name: "inspect",
-    description: "Explain what a request would be answered, and from which counts. Counts nothing.",
+    description: "Explain how a request would be decided, and from which counts. Counts nothing.",
     args: ["<namespace>", "<identifier>"],
     flags: [ofNoOverride(LIMIT), ofNoOverride(DURATION), COST],
     run: async (client, given) =>
@@ -34,17 +34,17 @@ export function inspectCommand(console: Console): Command {
   });
 }
 
-function bodyOf({ args: [namespace, identifier], flags }: Given): object {
+function bodyOf({ args: [namespace, identifier], flags }: CommandInput): object {
   return { namespace, identifier, ...flags };
 }
 
-function costOf({ flags }: Given): number {
+function costOf({ flags }: CommandInput): number {
   return (flags["cost"] as number | undefined) ?? 1;
 }
 
 /** An override that holds for the identifier says both. */
 function ofNoOverride(flag: Flag): Flag {
-  return { ...flag, help: `${flag.help}; needed unless an override gives it` };
+  return { ...flag, help: `${flag.help}; required unless an override sets it` };
 }
 
 function limitText(
@@ -52,24 +52,25 @@ function limitText(
   cost: number,
 ): string {
   const by = overrideId === undefined ? "" : `, by override ${overrideId}`;
-  const shadow = shadowed === true ? "; it would have been denied, but is only watched" : "";
-  const guess = degraded ? "; degraded: decided without a store, or without the other regions" : "";
+  const shadow = shadowed === true ? "; it would have been denied, but shadow mode never denies" : "";
+  const guess = degraded ? "; degraded: a store was unavailable, or the other regions were not read" : "";
   const at = new Date(reset).toISOString();
   if (success) return `allowed: ${remaining} of ${limit} left in the window that ends at ${at}${by}${shadow}${guess}`;
   const when = cost > limit ? `a cost of ${cost} never fits` : `try again at ${at}`;
   return `denied: the limit is ${limit}${by}; ${when}${guess}`;
 }
 
-function inspectOutcome(data: InspectData, cost: number): Outcome {
+function inspectOutcome(data: InspectData, cost: number): CommandOutcome {
   const { rule, override, decision, current, previous, effective, previousShare, leftMs } = data;
-  const by = override === null ? "as asked" : `by override ${override.overrideId} (${safeLine(override.identifier)})`;
-  const cell = (name: string, one: InspectData["current"]) =>
-    `${name.padEnd(9)} ${one.view} = own ${one.own} + others ${one.others} + foreign ${one.foreign}`;
+  const by =
+    override === null ? "from the request" : `by override ${override.overrideId} (${safeLine(override.identifier)})`;
+  const line = (name: string, cell: InspectData["current"]) =>
+    `${name.padEnd(9)} ${cell.view} = own ${cell.own} + others ${cell.others} + foreign ${cell.foreign}`;
   const lines = [
     decision.explanation,
-    `rule      ${rule.limit} in ${exactSpan(rule.duration)}, ${by}${rule.shadow ? ", only watched" : ""}`,
-    cell("current", current),
-    cell("previous", previous),
+    `rule      ${rule.limit} in ${exactSpan(rule.duration)}, ${by}${rule.shadow ? ", shadow mode" : ""}`,
+    line("current", current),
+    line("previous", previous),
     `effective ${effective} = ${current.view} + ${previousShare} of the previous window, which counts for another ${span(Math.ceil(leftMs / 1_000) * 1_000)}`,
     `left      ${Math.max(0, rule.limit - effective)}; ${decision.remaining} after this request of cost ${cost}`,
   ];

@@ -16,8 +16,8 @@ interface Report {
 
 export function migrateCommand(console: Console): Command {
   const description =
-    "Make the tables that servers need, or bring them up to date. Servers do this themselves where their database user may; " +
-    "where not, run this as one who may, before a new release.";
+    "Create the tables that servers need, or migrate them to this release. Servers do it themselves if their database user has the right to; " +
+    "otherwise run this as a user with that right, before each new release.";
   return placedCommand(console, { name: "migrate", description }, async (settings) => {
     const admin = await migrateStore(settings);
     const counters = settings.sqlUrl === null ? null : await migrateCounters(settings.sqlUrl, settings);
@@ -51,11 +51,11 @@ async function migrateCounters(sqlUrl: string, { sqlTls }: ServerSettings): Prom
         return await (await import("sluice/postgres")).migratePostgres(server);
     }
   } catch (error) {
-    throw new Failure(`the tables of the counters: ${(error as Error).message}`, "docs/operating.md names the rights");
+    throw new Failure(`the tables of the counters: ${(error as Error).message}`, "docs/operating.md lists the rights");
   }
 }
 
 function textOf(what: string, { from, to }: Report): string {
   if (from === to) return `${what}: at version ${to} already`;
-  return from === 0 ? `${what}: made, version ${to}` : `${what}: from version ${from} to ${to}`;
+  return from === 0 ? `${what}: created, version ${to}` : `${what}: from version ${from} to ${to}`;
 }

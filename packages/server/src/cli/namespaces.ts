@@ -5,14 +5,14 @@ import { oneOf } from "../input/readings.ts";
 import type { Console } from "../terminal/console.ts";
 import { tableOf } from "../terminal/text-table.ts";
 import { clientCommand } from "./client-command.ts";
-import type { Flag, Outcome } from "./command-flags.ts";
+import type { CommandOutcome, Flag } from "./command-flags.ts";
 import { SHADOW } from "./rule-flags.ts";
 
 const DELETED: Flag = {
   name: "deleted",
   value: "",
-  help: "deleted ones, too",
-  rule: "stands alone",
+  help: "include deleted ones",
+  rule: "no value",
   read: (value) => value === true,
 };
 
@@ -39,14 +39,14 @@ export function namespacesCommand(console: Console): Command {
   });
   const create = clientCommand(console, {
     name: "create",
-    description: "Make a namespace; the name of a deleted one can be used again, and starts from zero.",
+    description: "Create a namespace. The name of a deleted one can be used again; its counts start from zero.",
     args: ["<name>"],
     flags: [SHADOW],
     run: async (client, { args: [name], flags }) => outcomeOf(await client.ask("createNamespace", { name, ...flags })),
   });
   const update = clientCommand(console, {
     name: "update",
-    description: "Let a namespace only watch, and never deny; or deny again.",
+    description: "Turn shadow mode (count and report, never deny) of a namespace on or off.",
     args: ["<namespace>"],
     flags: [SHADOW_ON_OFF],
     run: async (client, { args: [namespace], flags }) =>
@@ -54,7 +54,7 @@ export function namespacesCommand(console: Console): Command {
   });
   const remove = clientCommand(console, {
     name: "delete",
-    description: "Delete a namespace: asking for it answers 410 from then on. It can be restored.",
+    description: "Delete a namespace: requests for it get status 410. It can be restored.",
     args: ["<namespace>"],
     run: async (client, { args: [namespace] }) => outcomeOf(await client.ask("deleteNamespace", { namespace })),
   });
@@ -64,12 +64,12 @@ export function namespacesCommand(console: Console): Command {
     args: ["<namespace>"],
     run: async (client, { args: [namespace] }) => outcomeOf(await client.ask("restoreNamespace", { namespace })),
   });
-  const command = new Command("namespaces").description("The namespaces of a server.");
-  for (const one of [list, create, update, remove, restore]) command.addCommand(one);
+  const command = new Command("namespaces").description("Manage the namespaces of a server.");
+  for (const item of [list, create, update, remove, restore]) command.addCommand(item);
   return command;
 }
 
-function outcomeOf(data: NamespaceData): Outcome {
+function outcomeOf(data: NamespaceData): CommandOutcome {
   return { json: data, text: textOf([data]) };
 }
 
@@ -77,6 +77,12 @@ function textOf(namespaces: readonly NamespaceData[]): string {
   const time = (ms: number | undefined) => (ms === undefined ? "" : new Date(ms).toISOString());
   return tableOf(
     ["name", "id", "shadow", "created", "deleted"],
-    namespaces.map((one) => [one.name, one.namespaceId, String(one.shadow), time(one.createdAt), time(one.deletedAt)]),
+    namespaces.map((item) => [
+      item.name,
+      item.namespaceId,
+      String(item.shadow),
+      time(item.createdAt),
+      time(item.deletedAt),
+    ]),
   );
 }

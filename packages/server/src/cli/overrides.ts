@@ -12,7 +12,7 @@ const ONE = ["<namespace>", "<identifier>"];
 export function overridesCommand(console: Console): Command {
   const set = clientCommand(console, {
     name: "set",
-    description: "Set the override of an identifier, or of all that match a pattern (* is any run of characters).",
+    description: "Set the override of an identifier, or of all that match a pattern (* matches any characters).",
     args: ONE,
     flags: [needed(LIMIT), needed(DURATION), SHADOW],
     run: async (client, { args: [namespace, identifier], flags }) => {
@@ -47,20 +47,20 @@ export function overridesCommand(console: Console): Command {
       return { json: data, text: "deleted" };
     },
   });
-  const command = new Command("overrides").description("Limits of their own for some identifiers.");
-  for (const one of [set, get, list, remove]) command.addCommand(one);
+  const command = new Command("overrides").description("Manage overrides: separate limits for some identifiers.");
+  for (const item of [set, get, list, remove]) command.addCommand(item);
   return command;
 }
 
 function textOf(overrides: readonly OverrideData[]): string {
   return tableOf(
     ["identifier", "limit", "duration", "shadow", "id"],
-    overrides.map((one) => [
-      one.identifier,
-      String(one.limit),
-      exactSpan(one.duration),
-      String(one.shadow),
-      one.overrideId,
+    overrides.map((item) => [
+      item.identifier,
+      String(item.limit),
+      exactSpan(item.duration),
+      String(item.shadow),
+      item.overrideId,
     ]),
   );
 }

@@ -14,7 +14,6 @@ import { benchCommand } from "./bench.ts";
 import { configCommand } from "./config.ts";
 import { doctorCommand } from "./doctor.ts";
 import { EXIT } from "./exit-codes.ts";
-import { hittersCommand } from "./hitters.ts";
 import { keysCommand } from "./keys.ts";
 import { inspectCommand, limitCommand } from "./limit.ts";
 import { migrateCommand } from "./migrate.ts";
@@ -23,6 +22,7 @@ import { overridesCommand } from "./overrides.ts";
 import { serveCommand } from "./serve.ts";
 import { simulateCommand } from "./simulate.ts";
 import { topCommand } from "./top.ts";
+import { topIdentifiersCommand } from "./top-identifiers.ts";
 import { workspacesCommand } from "./workspaces.ts";
 
 /** Runs one command line, without the name of the program; answers the exit code. */
@@ -32,7 +32,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     exitCode = code;
   };
   const program = new Command("sluice")
-    .description("Sluice, a distributed rate limiter: its command line.")
+    .description("Command line of Sluice, a distributed rate limiter.")
     .version(manifest.version, "--version", "print the version");
   for (const command of [
     serveCommand(console, exit),
@@ -40,7 +40,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     limitCommand(console, exit),
     inspectCommand(console),
     benchCommand(console, exit),
-    hittersCommand(console),
+    topIdentifiersCommand(console),
     topCommand(console),
     overridesCommand(console),
     namespacesCommand(console),
@@ -72,7 +72,12 @@ export async function runProgram(args: readonly string[], console: Console): Pro
 }
 
 function commandsBelow(command: Command): Command[] {
-  return command.commands.flatMap((one) => [one, ...commandsBelow(one)]);
+  return command.commands.flatMap((subcommand) => [subcommand, ...commandsBelow(subcommand)]);
+}
+
+/** By its name or its alias. */
+function subcommand(command: Command, word: string): Command | undefined {
+  return command.commands.find((candidate) => candidate.name() === word || candidate.aliases().includes(word));
 }
 
 /**
@@ -83,7 +88,7 @@ function upToUnknown(program: Command, args: readonly string[]): string[] {
   let known = program;
   for (const [at, word] of args.entries()) {
     if (known.commands.length === 0 || word.startsWith("-") || word === "help") break;
-    const named = known.commands.find((one) => one.name() === word);
+    const named = subcommand(known, word);
     if (named === undefined) return args.slice(0, at + 1);
     known = named;
   }
@@ -93,7 +98,7 @@ function upToUnknown(program: Command, args: readonly string[]): string[] {
 /** The command that these words name, as far as they do. */
 function commandOf(program: Command, args: readonly string[]): Command {
   const [name, ...rest] = args;
-  const named = program.commands.find((one) => one.name() === name);
+  const named = name === undefined ? undefined : subcommand(program, name);
   return named === undefined ? program : commandOf(named, rest);
 }
 
@@ -105,7 +110,7 @@ function inputErrorOf(error: unknown, command: Command): InputError {
   const suggestion = more.join(" ").replace(/^\(|\)$/g, "");
   if (error.code === "commander.optionMissingArgument") return missingValue(message, command);
   if (error.code === "commander.help") {
-    const names = command.commands.map((one) => one.name()).join(", ");
+    const names = command.commands.map((subcommand) => subcommand.name()).join(", ");
     return new InputError("a command is missing", `commands are ${names}`);
   }
   return new InputError(message, suggestion === "" ? `${pathOf(command)} --help shows every flag` : suggestion);

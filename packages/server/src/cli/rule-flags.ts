@@ -8,7 +8,7 @@ const DURATION_MAX_MS = 2_592_000_000;
 export const LIMIT: Flag = {
   name: "limit",
   value: "<n>",
-  help: "what fits in one window",
+  help: "the limit: maximum cost per window",
   rule: `an integer from 0 to ${COUNT_MAX}`,
   read: integerWithin(0, COUNT_MAX),
 };
@@ -18,13 +18,13 @@ export const ASKED_LIMIT: Flag = {
   ...LIMIT,
   rule: `an integer from 1 to ${COUNT_MAX}`,
   read: integerWithin(1, COUNT_MAX),
-  hint: () => "to ban an identifier: sluice overrides set NAMESPACE IDENTIFIER --limit 0 --duration 1h",
+  hint: () => "to ban an identifier, use sluice overrides set NAMESPACE IDENTIFIER --limit 0 --duration 1h",
 };
 
 export const DURATION: Flag = {
   name: "duration",
   value: "<time>",
-  help: "the window: milliseconds, or with a unit: 10s, 5m, 1h, 1d",
+  help: "the window: milliseconds, or a number with a unit: 10s, 5m, 1h, 1d",
   rule: "from 1s to 30d",
   read: wholeSpanWithin(1_000, DURATION_MAX_MS),
 };
@@ -32,7 +32,7 @@ export const DURATION: Flag = {
 export const COST: Flag = {
   name: "cost",
   value: "<n>",
-  help: "what this request costs; 0 asks and takes nothing",
+  help: "the cost of this request; 0 only reads",
   rule: `an integer from 0 to ${COUNT_MAX}`,
   read: integerWithin(0, COUNT_MAX),
 };
@@ -40,8 +40,8 @@ export const COST: Flag = {
 export const SHADOW: Flag = {
   name: "shadow",
   value: "",
-  help: "count and report, and never deny",
-  rule: "stands alone",
+  help: "shadow mode: count and report, never deny",
+  rule: "no value",
   read: (value) => value === true,
 };
 

@@ -9,9 +9,9 @@ import { onNpmGone } from "./npm-parent.ts";
 import { addSettingOptions } from "./setting-options.ts";
 
 const DESCRIPTION =
-  "Run the server. Settings come from a file, the environment (SLUICE_…) and flags; flags win. With none it listens on loopback, " +
-  "keeps namespaces, overrides and keys in a folder, and prints a key and a line to try. Where standard output is not a terminal, " +
-  "the key goes to a file of that folder.";
+  "Run the server. Settings come from a file, the environment (SLUICE_…) and flags; flags override the others. Without settings it listens on loopback, " +
+  "stores namespaces, overrides and keys in a folder, and prints a key and an example request. If standard output is not a terminal, " +
+  "the key is written to a file in that folder.";
 
 const EXIT_AFTER_MS = 1_000;
 
@@ -34,7 +34,7 @@ export function serveCommand(console: Console, exit: (code: number) => void): Co
       if (isClean(report)) return exit(EXIT.ok);
       console.notice(`error: ${lossOf(report)}`);
       console.notice(
-        "hint: the log names the store that was unavailable; a longer --shutdown-timeout gives it more time to recover",
+        "hint: the log names the store that was unavailable; a longer --shutdown-timeout leaves it more time to recover",
       );
       return exit(EXIT.lost);
     },
@@ -44,7 +44,7 @@ export function serveCommand(console: Console, exit: (code: number) => void): Co
 function lossOf({ lost, cut, silent }: StopReport): string {
   const parts = [
     lost > 0 ? `${lost} of the accepted cost was not stored` : "",
-    cut > 0 ? `${cut} connections were cut in mid-request` : "",
+    cut > 0 ? `${cut} connections were closed before their request was answered` : "",
     silent > 0 ? `${silent} workers exited without a report` : "",
   ];
   return `stopped with losses: ${parts.filter((part) => part !== "").join("; ")}`;

@@ -13,11 +13,11 @@ export function addSettingOptions(command: Command, settings: readonly Setting[]
     if (secret !== undefined)
       command.addOption(command.createOption(`${flagOf(path + FILE_SUFFIX)} <path>`, fileHelp(setting)));
   }
-  return command.option("--file <path>", "a configuration in YAML; the environment and flags win over it");
+  return command.option("--file <path>", "a YAML file with settings; the environment and flags override it");
 }
 
 function fileHelp({ path, secret, help }: Setting): string {
   return secret === "token"
-    ? `a file that holds it: ${help}`
-    : `a file that holds ${flagOf(path)}: for one with a password`;
+    ? `a file with the value of: ${help}`
+    : `a file with the value of ${flagOf(path)}, for a URL with a password`;
 }

@@ -8,7 +8,7 @@ import { FIELDS } from "../tools/plan/fields.ts";
 import { Pace } from "../tools/plan/pace.ts";
 import type { Mode, Plan } from "../tools/plan/plan.ts";
 import { readPlanFile } from "../tools/plan/plan-file.ts";
-import { type Given, isGiven, readPlan } from "../tools/plan/read-plan.ts";
+import { isGiven, type PlanInput, readPlan } from "../tools/plan/read-plan.ts";
 import { LEAD_MS, type Outcome, rehearse, worldTimeOf } from "../tools/plan/rehearsal.ts";
 import { comparisonText } from "../tools/report/comparison.ts";
 import { htmlReport } from "../tools/report/html-report.ts";
@@ -23,15 +23,15 @@ interface Output {
 /** Answers the exit code: 0, 1 where a promise did not hold, or that of the signal that ended it. */
 export function simulateCommand(console: Console, exit: (code: number) => void): Command {
   const command = new Command("simulate").description(
-    "Rehearse a plan: what will happen with my limits? Times are milliseconds, or a number with a unit: 50ms, 10s, 5m, 1h.",
+    "Simulate a plan: see how limits behave under a given load and given faults. Times are milliseconds, or a number with a unit: 50ms, 10s, 5m, 1h.",
   );
   for (const { name, value, help, rule, initialText } of FIELDS) {
     command.option(`--${name} ${value}`, `${help} (${rule}; default ${initialText})`);
   }
   return command
-    .option("--file <path>", "a plan in YAML, with the same names; flags win over it")
+    .option("--file <path>", "a plan in YAML, with the same names; flags override it")
     .option("--json", "print the report as JSON")
-    .option("--html <path>", "write the report as a page, too")
+    .option("--html <path>", "also write the report as an HTML page")
     .action(async (options: Record<string, unknown>) => {
       const { json, html, file, ...flags } = namesOf(options);
       const output = { isJson: json === true, html: html as string | undefined };
@@ -48,13 +48,13 @@ function namesOf(options: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [dashed(name), value]));
 }
 
-function givenOf(flags: Record<string, unknown>, path: string | undefined): Given {
+function givenOf(flags: Record<string, unknown>, path: string | undefined): PlanInput {
   const given = { flags: new Map(Object.entries(flags)) };
   return path === undefined ? given : { ...given, file: { path, values: readPlanFile(path) } };
 }
 
 /** An attack is shown by the mode that it defeats and the default one, unless a mode was chosen. */
-function plansOf(plan: Plan, given: Given): Plan[] {
+function plansOf(plan: Plan, given: PlanInput): Plan[] {
   if (plan.attack === "none" || isGiven("mode", given)) return [plan];
   const modes: readonly Mode[] = ["denials", "counters"];
   return modes.map((mode) => ({ ...plan, mode }));
@@ -67,7 +67,7 @@ async function simulate(plans: readonly Plan[], { isJson, html }: Output, consol
   });
   const pace = new Pace({
     nowMs: console.nowMs,
-    tell: console.progress,
+    report: console.progress,
     notice: console.notice,
     isStopped: () => stoppedWith !== undefined,
     totalMs: plans.reduce((sum, plan) => sum + worldTimeOf(plan), 0),
@@ -87,7 +87,7 @@ async function simulate(plans: readonly Plan[], { isJson, html }: Output, consol
   }
   if (outcomes.length < plans.length) {
     const [shownMode, ...left] = plans.map(({ mode }) => mode);
-    console.notice(`ended before mode ${left.join(", ")} was tried: this is mode ${shownMode} alone`);
+    console.notice(`stopped before mode ${left.join(", ")} was simulated: this report covers only mode ${shownMode}`);
   }
   if (stoppedWith !== undefined) return stoppedWith;
   return outcomes.some(({ problem }) => problem !== undefined) ? 1 : 0;

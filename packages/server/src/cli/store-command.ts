@@ -16,7 +16,7 @@ import { SETTINGS } from "../config/settings-table.ts";
 import { Failure } from "../input/failure.ts";
 import { SYSTEM } from "../system/system.ts";
 import type { Console } from "../terminal/console.ts";
-import { addFlags, type Flag, type Given, type Outcome, readFlags } from "./command-flags.ts";
+import { addFlags, type CommandInput, type CommandOutcome, type Flag, readFlags } from "./command-flags.ts";
 import { addSettingOptions } from "./setting-options.ts";
 
 /** Where the store is: what these commands need of a server's settings. */
@@ -28,7 +28,7 @@ export interface StoreCommand {
   /** Such as `<key>`. */
   readonly args?: readonly string[];
   readonly flags?: readonly Flag[];
-  readonly run: (store: SqlAdminStore, given: Given, actor: Actor) => Promise<Outcome>;
+  readonly run: (store: SqlAdminStore, given: CommandInput, actor: Actor) => Promise<CommandOutcome>;
 }
 
 export function storeCommand(
@@ -51,7 +51,7 @@ export function storeCommand(
 export function placedCommand(
   console: Console,
   { name, description, args = [], flags = [] }: Omit<StoreCommand, "run">,
-  run: (settings: ServerSettings, given: Given) => Promise<Outcome>,
+  run: (settings: ServerSettings, given: CommandInput) => Promise<CommandOutcome>,
 ): Command {
   const command = new Command(name).description(description);
   for (const arg of args) command.argument(arg);
@@ -68,9 +68,9 @@ export function placedCommand(
 }
 
 function refuse(error: unknown): never {
-  if (error instanceof AdminSchemaError) throw new Failure(error.message, "docs/keys.md says who needs which rights");
+  if (error instanceof AdminSchemaError) throw new Failure(error.message, "docs/keys.md lists the required rights");
   if (error instanceof AdminStoreAway) {
-    throw new Failure(`the store cannot be used: ${error.message}`, "--data or --sql-url say where it is");
+    throw new Failure(`the store cannot be used: ${error.message}`, "set --data or --sql-url to its location");
   }
   if (error instanceof NameTaken) throw new Failure(error.message, "choose another");
   throw error;
@@ -82,7 +82,7 @@ function requireFile(dataDir: string): void {
   if (existsSync(file)) return;
   throw new Failure(
     `there is no store yet: ${file}`,
-    "name the folder of the server with --data or SLUICE_DATA; sluice migrate makes a new store",
+    "set --data or SLUICE_DATA to the server's data folder; sluice migrate creates a new store",
   );
 }
 

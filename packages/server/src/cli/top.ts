@@ -19,14 +19,14 @@ const FLAGS: readonly Flag[] = [
   {
     name: "interval",
     value: "<time>",
-    help: "how often to look; else 2s",
+    help: "the refresh interval; default 2s",
     rule: "whole milliseconds from 100ms to 1m",
     read: wholeSpanWithin(100, 60_000),
   },
   {
     name: "namespace",
     value: "<name>",
-    help: "whose top identifiers to show; else of the busiest",
+    help: "the namespace whose top identifiers are shown; default: the busiest",
     rule: "1 to 512 characters",
     read: (value) => (typeof value === "string" && value !== "" && [...value].length <= 512 ? value : undefined),
   },
@@ -34,11 +34,11 @@ const FLAGS: readonly Flag[] = [
 
 export function topCommand(console: Console): Command {
   const command = new Command("top").description(
-    "Watch a running server: rates, denials, latency, top identifiers, and how its layers are. q or Ctrl-C ends it.",
+    "Watch a running server: rates, denials, latency, top identifiers, and the state of its layers. Press q or Ctrl-C to quit.",
   );
   addFlags(command, FLAGS)
-    .option("--ops-url <url>", `its listener for operators (default ${OPS_URL_DEFAULT}, or SLUICE_OPS_URL)`)
-    .option("--once", "print one frame as plain text, after one interval; also where the output is no terminal");
+    .option("--ops-url <url>", `the operators' listener (a URL; default ${OPS_URL_DEFAULT}, or SLUICE_OPS_URL)`)
+    .option("--once", "print one frame as plain text, after one interval; the default if the output is not a terminal");
   return addServerOptions(command).action(async () => {
     const options = command.opts();
     const flags = readFlags(FLAGS, options);
@@ -80,7 +80,7 @@ class Top {
   readonly #options: TopOptions;
   #look: Look | undefined;
   #picture: Picture | null = null;
-  #ranked: Ranked | string = "not asked yet";
+  #ranked: Ranked | string = "not requested yet";
   #trouble: Shown["trouble"] = null;
   #heardMs = Date.now();
 
@@ -120,7 +120,7 @@ class Top {
     try {
       await Promise.race([ended, this.#follow(draw, ended)]);
     } finally {
-      for (const one of undo) one();
+      for (const restore of undo) restore();
       terminal.leave();
     }
   }

@@ -9,7 +9,7 @@ import { SYSTEM } from "../system/system.ts";
 import type { Console } from "../terminal/console.ts";
 import { tableOf } from "../terminal/text-table.ts";
 import { exactSpan } from "../text/figures.ts";
-import type { Flag, Outcome } from "./command-flags.ts";
+import type { CommandOutcome, Flag } from "./command-flags.ts";
 import { NAME } from "./key-flags.ts";
 import { DURATION, LIMIT } from "./rule-flags.ts";
 import { storeCommand } from "./store-command.ts";
@@ -17,21 +17,21 @@ import { storeCommand } from "./store-command.ts";
 const NONE: Flag = {
   name: "none",
   value: "",
-  help: "no quota of its own: the server's default",
-  rule: "stands alone",
+  help: "remove its quota; the server's default applies",
+  rule: "no value",
   read: (value) => value === true,
 };
 
 export function workspacesCommand(console: Console): Command {
   const create = storeCommand(console, {
     name: "create",
-    description: "Make a workspace. It has no key yet: sluice keys create --workspace NAME makes one.",
+    description: "Create a workspace. It has no key yet: create one with sluice keys create --workspace NAME.",
     args: ["<name>"],
     run: async (store, { args: [name] }, actor) => {
       const { rule, read } = NAME;
       const hint = "choose a short name";
       if (read(name) === undefined) throw InputError.of({ field: "the name", rule, value: name, hint });
-      const taken = (await allOf(store)).find((one) => one.name === name || one.id === name);
+      const taken = (await allOf(store)).find((item) => item.name === name || item.id === name);
       if (taken !== undefined) throw new Failure(`${taken.id} has that name`, "choose another");
       const made = { id: newId("ws", SYSTEM.random), name: name!, isDisabled: false, quota: null };
       await store.createWorkspace(made, null, actor);
@@ -48,9 +48,9 @@ export function workspacesCommand(console: Console): Command {
   });
   const quota = storeCommand(console, {
     name: "quota",
-    description: "Limit the requests that the keys of a workspace may make together.",
+    description: "Limit the total requests of all keys of a workspace.",
     args: ["<workspace>"],
-    flags: [{ ...LIMIT, help: "requests a window" }, DURATION, NONE],
+    flags: [{ ...LIMIT, help: "requests per window" }, DURATION, NONE],
     run: async (store, { args: [named], flags }, actor) => {
       const { limit, duration, none } = flags as { limit?: number; duration?: number; none?: boolean };
       const isWhole =
@@ -67,8 +67,8 @@ export function workspacesCommand(console: Console): Command {
       return outcomeOf([after]);
     },
   });
-  const command = new Command("workspaces").description("The tenants of a server.");
-  for (const one of [create, list, quota, ...switches(console)]) command.addCommand(one);
+  const command = new Command("workspaces").description("Manage the workspaces (tenants) of a server.");
+  for (const item of [create, list, quota, ...switches(console)]) command.addCommand(item);
   return command;
 }
 
@@ -85,8 +85,8 @@ function switches(console: Console): Command[] {
       },
     });
   return [
-    turned("disable", "Refuse every key of a workspace."),
-    turned("enable", "Let the keys of a disabled workspace in again."),
+    turned("disable", "Disable a workspace: all its keys are refused."),
+    turned("enable", "Enable a disabled workspace."),
   ];
 }
 
@@ -101,7 +101,7 @@ async function allOf(store: AdminStore): Promise<readonly WorkspaceRecord[]> {
   return (await store.changesSince(0))!.workspaces;
 }
 
-function outcomeOf(workspaces: readonly WorkspaceRecord[]): Outcome {
+function outcomeOf(workspaces: readonly WorkspaceRecord[]): CommandOutcome {
   return { json: dataOf(workspaces[0]!), text: textOf(workspaces) };
 }
 

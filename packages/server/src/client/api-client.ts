@@ -88,7 +88,7 @@ export class ApiClient {
       const why = cause?.code ?? cause?.message ?? message;
       throw new Failure(
         `no answer from ${this.url} (${why})`,
-        "start one with: sluice serve; or name it: --url, SLUICE_URL",
+        "start a server with sluice serve, or set --url or SLUICE_URL to a running one",
       );
     }
   }
@@ -96,8 +96,8 @@ export class ApiClient {
   #errorOf(status: number, { error }: Reply): Error {
     if (typeof error !== "object" || error.title === undefined || error.detail === undefined) {
       const hint =
-        "is that the address of Sluice's API, and not of its operators' listener (--ops-port) or of something else?";
-      return new Failure(`${this.url} answered ${status}, and not as Sluice's API does`, hint);
+        "check that it is the address of Sluice's API, and not of its operators' listener (--ops-port) or of another service";
+      return new Failure(`${this.url} answered ${status}, but not in the format of Sluice's API`, hint);
     }
     const { title, detail, type = "", errors: [first] = [] } = error;
     if (first !== undefined) {
@@ -105,24 +105,24 @@ export class ApiClient {
       const called = field === undefined ? first.location : this.#called(field);
       return new InputError(safeLine(`${called} ${first.message}`), first.fix ?? "--help shows every flag");
     }
-    const hint = HINTS_BY_TYPE[type.replace("/errors/", "")] ?? HINTS[status] ?? "the server's log says more";
+    const hint = HINTS_BY_TYPE[type.replace("/errors/", "")] ?? HINTS[status] ?? "see the server's log for details";
     return new Refused(safeLine(`${title}: ${detail} (${status})`), hint, status);
   }
 }
 
 const HINTS_BY_TYPE: Readonly<Record<string, string>> = {
-  "application/route_not_found": "is that the address of Sluice without a path, and a server of this release?",
+  "application/route_not_found": "check that the URL has no path, and that the server is of this release",
   "application/hitters_off": "start the server with --hitters-namespaces 64, or another number above 0",
-  "data/ratelimit_override_not_found": "sluice overrides list NAMESPACE shows what there is",
+  "data/ratelimit_override_not_found": "sluice overrides list NAMESPACE lists the existing ones",
 };
 
 const HINTS: Readonly<Record<number, string>> = {
   400: "SLUICE_ROOT_KEY or --key-file holds the key",
-  401: "SLUICE_ROOT_KEY or --key-file must hold a key of this server; sluice keys create makes one",
+  401: "SLUICE_ROOT_KEY or --key-file must hold a key of this server; create one with sluice keys create",
   403: "use a key with that permission",
-  404: "sluice namespaces list shows what there is",
+  404: "sluice namespaces list lists the existing ones",
   409: "sluice namespaces list shows the other one; sluice namespaces delete frees its name",
-  410: "sluice namespaces restore brings it back",
+  410: "restore it with sluice namespaces restore",
   429: "the workspace has used its quota: try again later",
   503: "try again in a moment",
 };

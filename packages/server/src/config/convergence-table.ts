@@ -39,7 +39,7 @@ export const CONVERGENCE_SETTINGS = {
   readTimeoutMs: setting({
     path: "readTimeoutMs",
     value: "<time>",
-    help: "the longest time that a request waits for Redis; after it, the request is decided from memory, and flagged degraded if allowed",
+    help: "maximum time that a request waits for Redis; after it, the request is decided from memory, and flagged degraded if allowed",
     rule: "whole milliseconds from 1ms to 300ms",
     read: wholeSpanWithin(1, 300),
     initialText: "300ms",
@@ -48,7 +48,7 @@ export const CONVERGENCE_SETTINGS = {
   commandsPerSecond: setting({
     path: "commandsPerSecond",
     value: "<n>",
-    help: "the most cells that a worker replays to Redis per second; the others wait",
+    help: "maximum cells that a worker replays to Redis per second; the others wait",
     rule: "an integer from 20 to 10000000",
     read: integerWithin(20, 10_000_000),
     initialText: "50000",
@@ -57,7 +57,7 @@ export const CONVERGENCE_SETTINGS = {
   globalMode: setting({
     path: "globalMode",
     value: "<mode>",
-    help: "what regions send each other: their counts, only their denials, or both; use the same mode in all regions",
+    help: "what regions exchange: their counts, only their denials, or both; use the same mode in all regions",
     rule: `one of ${MODES.join(", ")}`,
     read: oneOf(MODES),
     initialText: "counters",
@@ -113,7 +113,7 @@ export const CONVERGENCE_SETTINGS = {
   namespaceRowsMax: setting({
     path: "namespaceRowsMax",
     value: "<n>",
-    help: "the most rows of a namespace that a region keeps in the database, one per identifier and window; more are not published",
+    help: "maximum rows of a namespace that a region keeps in the database, one per identifier and window; more are not published",
     rule: "an integer from 1 to 16000000",
     read: integerWithin(1, 16_000_000),
     initialText: "100000",
@@ -122,7 +122,7 @@ export const CONVERGENCE_SETTINGS = {
   workspaceRowsMax: setting({
     path: "workspaceRowsMax",
     value: "<n>",
-    help: "the same per workspace",
+    help: "maximum rows of a workspace that a region keeps in the database; more are not published",
     rule: "an integer from 1 to 16000000",
     read: integerWithin(1, 16_000_000),
     initialText: "200000",
@@ -132,7 +132,7 @@ export const CONVERGENCE_SETTINGS = {
     {
       path: "closeTimeoutMs",
       value: "<time>",
-      help: "the part of shutdownTimeout for replaying and publishing what is left; the rest is for requests under way",
+      help: "the part of shutdownTimeout for replaying and publishing the remaining counts; the rest is for requests in flight",
       rule: "whole milliseconds from 0 to 1m",
       read: wholeSpanWithin(0, 60_000),
       hint: TIME,

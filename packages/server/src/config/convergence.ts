@@ -28,15 +28,15 @@ export function convergenceOf(read: Read): ConvergenceSettings {
   const { values, calledAs } = read;
   const { globalMode, globalDurationMin } = values;
   if (globalMode !== "counters" && values.sqlUrl === null) {
-    const message = `${calledAs("globalMode")} is ${globalMode}, but sql.url is not set: without a database regions cannot send each other anything`;
-    throw new InputError(message, "set sql.url, or leave globalMode out");
+    const message = `${calledAs("globalMode")} is ${globalMode}, but sql.url is not set: without a database, regions cannot exchange counts or denials`;
+    throw new InputError(message, "set sql.url, or remove globalMode");
   }
   for (const name of ["publishMs", "importMs"] as const) {
     if (values[name] <= globalDurationMin) continue;
     const message = `${calledAs(name)} must be at most globalDurationMin, ${globalDurationMin} ms; got ${values[name]} ms`;
     throw new InputError(
       message,
-      `shorter windows would end before their counts are sent: lower ${name}, or raise globalDurationMin`,
+      `shorter windows would end before their counts are exchanged: lower ${name}, or raise globalDurationMin`,
     );
   }
   const { whenFull, flushMs, readTimeoutMs, commandsPerSecond, publishMs, importMs, floor, errorBudget } = values;
@@ -54,7 +54,7 @@ export function closeTimeoutOf({ values, calledAs }: Read): number {
   const message = `${calledAs("closeTimeoutMs")} must be less than shutdownTimeout, ${shutdownTimeout} ms; got ${closeTimeoutMs} ms`;
   throw new InputError(
     message,
-    "requests under way need a part of shutdownTimeout: lower closeTimeoutMs, or raise shutdownTimeout",
+    "requests in flight need a part of shutdownTimeout: lower closeTimeoutMs, or raise shutdownTimeout",
   );
 }
 
@@ -63,7 +63,7 @@ export function unusedSettings({ values, effective }: Read): readonly string[] {
   const given = (names: readonly SettingName[]) =>
     names
       .map((name) => SETTINGS[name].path)
-      .filter((path) => effective.some((one) => one.path === path && one.source !== "default"));
+      .filter((path) => effective.some((setting) => setting.path === path && setting.source !== "default"));
   const sentences: string[] = [];
   const say = (names: readonly SettingName[], why: string) => {
     const paths = given(names);
@@ -74,6 +74,6 @@ export function unusedSettings({ values, effective }: Read): readonly string[] {
     say(OF_ORIGIN, "there is neither redis.url nor a second worker");
   if (values.sqlUrl === null) say(OF_COUNTS, "there is no sql.url");
   else if (values.globalMode === "denials") say(OF_COUNTS, "in globalMode denials regions send no counts");
-  else if (values.floor !== null) say(["errorBudget"], "floor is given");
+  else if (values.floor !== null) say(["errorBudget"], "floor is set");
   return sentences;
 }

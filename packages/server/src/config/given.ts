@@ -53,8 +53,8 @@ export function givenEnvironment(environment: Readonly<Record<string, string | u
 function unknownVariable(name: string, known: readonly string[]): InputError {
   const hint = SERVICE_LINK.test(name)
     ? "Kubernetes sets it for a Service named sluice: give the pod enableServiceLinks: false"
-    : suggestion(name, known, "docs/configuration.md has all names; unset it if it is not for Sluice");
-  return new InputError(`the environment has a name that is not known: ${name}`, hint);
+    : suggestion(name, known, "docs/configuration.md lists all names; unset it if it is not meant for Sluice");
+  return new InputError(`unknown variable in the environment: ${name}`, hint);
 }
 
 /** A YAML file, with a map for each word of a path before the last. */
@@ -74,8 +74,8 @@ function collect(map: object, prefix: string, into: Map<string, unknown>, file: 
     }
     const isGroup = PATHS.some((known) => known.startsWith(`${path}.`));
     if (!isGroup) {
-      const hint = suggestion(path, PATHS, "docs/configuration.md has all names");
-      throw new InputError(`${file} has a key that is not known: ${shown(path)}`, hint);
+      const hint = suggestion(path, PATHS, "docs/configuration.md lists all names");
+      throw new InputError(`${file} has an unknown key: ${shown(path)}`, hint);
     }
     if (value === null) continue;
     if (typeof value !== "object" || Array.isArray(value)) {

@@ -137,9 +137,7 @@ describe("the variables of OpenTelemetry", () => {
     const environment = { ...otel, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "half" };
     const { settings, warnings } = load({ environment });
     expect(settings.traces).toMatchObject({ ratio: 1 });
-    expect(warnings).toEqual([
-      "OTEL_TRACES_SAMPLER_ARG is left out: for traces.sample it must be a number from 0 to 1",
-    ]);
+    expect(warnings).toEqual(["OTEL_TRACES_SAMPLER_ARG is ignored: for traces.sample it must be a number from 0 to 1"]);
   });
 
   test("a sampler that Sluice does not have is ignored with a warning", () => {
@@ -158,8 +156,8 @@ describe("the variables of OpenTelemetry", () => {
     const { settings, warnings } = load({ environment, options: { tracesAttributes: "a=1" } });
     expect(settings.traces).toMatchObject({ headers: {}, ratio: 0.01, service: "limits", attributes: { a: "1" } });
     expect(warnings).toEqual([
-      expect.stringMatching(/^OTEL_EXPORTER_OTLP_HEADERS is left out: for traces.headers it must be pairs/),
-      "OTEL_TRACES_SAMPLER_ARG is left out: for traces.sample it must be a number from 0 to 1",
+      expect.stringMatching(/^OTEL_EXPORTER_OTLP_HEADERS is ignored: for traces.headers it must be pairs/),
+      "OTEL_TRACES_SAMPLER_ARG is ignored: for traces.sample it must be a number from 0 to 1",
     ]);
     expect(warnings.join()).not.toContain(SECRET);
     const grpc = load({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: "collector:4317" } });
@@ -255,7 +253,7 @@ describe("the settings of convergence", () => {
     [
       "with a fixed floor",
       { environment: sql, options: { errorBudget: "0.1", floor: "0" } },
-      ["errorBudget has no effect: floor is given"],
+      ["errorBudget has no effect: floor is set"],
     ],
     ["where all are used", { environment: sql, options: { publishMs: "500" } }, []],
   ])("those that have no effect %s are a warning", (_, given, warnings) => {
@@ -325,7 +323,7 @@ describe("settings that may not be meant", () => {
   test("a database without the name of a region is warned of, and nothing else is", () => {
     const sqlUrl = "sqlite:./shared.db";
     expect(load({ options: { sqlUrl } }).warnings).toEqual([
-      expect.stringMatching(/region is left at its default, default/),
+      expect.stringMatching(/region has its default value, default/),
     ]);
     expect(load({ options: { sqlUrl, region: "default" } }).warnings).toEqual([]);
     expect(load({}).warnings).toEqual([]);
@@ -354,14 +352,14 @@ describe("bad settings", () => {
     },
     {
       environment: { SLUICE_REDIS_ULR: "x" },
-      says: "not known: SLUICE_REDIS_ULR",
+      says: "unknown variable in the environment: SLUICE_REDIS_ULR",
       hint: "did you mean SLUICE_REDIS_URL?",
     },
-    { file: "misspelt.yaml", says: 'misspelt.yaml has a key that is not known: "prot"', hint: "did you mean port?" },
-    { file: "deep.yaml", says: 'a key that is not known: "redis.ulr"', hint: "did you mean redis.url?" },
+    { file: "misspelt.yaml", says: 'misspelt.yaml has an unknown key: "prot"', hint: "did you mean port?" },
+    { file: "deep.yaml", says: 'an unknown key: "redis.ulr"', hint: "did you mean redis.url?" },
     { file: "flat.yaml", says: "redis in {}/flat.yaml must be a map; got string", hint: "url, urlFile, caFile" },
     { file: "type.yaml", says: "port in {}/type.yaml must be an integer from 0 to 65535; got [1]" },
-    { file: "proto.yaml", says: 'a key that is not known: "__proto__"' },
+    { file: "proto.yaml", says: 'an unknown key: "__proto__"' },
     { file: "list.yaml", says: "must be a map of names to values" },
     { file: "broken.yaml", says: "broken.yaml is not YAML" },
     { file: "none.yaml", says: "--file must be a file that can be read", hint: "YAML" },
@@ -378,37 +376,37 @@ describe("bad settings", () => {
     },
     { options: { rootKey: SECRET }, says: "--root-key must not be given by a flag", hint: "--root-key-file" },
     { options: { redisUrl: `redis://:${SECRET}@h` }, says: "--redis-url must not hold a password in a flag" },
-    { environment: { SLUICE_ROOT_KEY: "short" }, says: "SLUICE_ROOT_KEY must be 20 to 512 visible ASCII characters" },
+    { environment: { SLUICE_ROOT_KEY: "short" }, says: "SLUICE_ROOT_KEY must be 20 to 512 printable ASCII characters" },
     { environment: { SLUICE_ROOT_KEY: `${SECRET} x` }, says: "got a text of 25 characters, not shown here" },
     {
       environment: { SLUICE_ROOT_KEY: `sluice_${"a".repeat(38)}` },
-      says: "SLUICE_ROOT_KEY looks like a key of Sluice and is none",
+      says: "SLUICE_ROOT_KEY has the form of a Sluice key, but its checksum is wrong",
     },
-    { environment: { SLUICE_SQL_URL_FILE: "{}/no-url" }, says: "SLUICE_SQL_URL_FILE must be a URL mysql://" },
+    { environment: { SLUICE_SQL_URL_FILE: "{}/no-url" }, says: "SLUICE_SQL_URL_FILE must be a mysql://" },
     { environment: { SLUICE_SQL_URL_FILE: "{}/none" }, says: "SLUICE_SQL_URL_FILE must be a file that can be read" },
-    { environment: { SLUICE_SQL_URL: `http://${SECRET}` }, says: "SLUICE_SQL_URL must be a URL mysql://" },
+    { environment: { SLUICE_SQL_URL: `http://${SECRET}` }, says: "SLUICE_SQL_URL must be a mysql://" },
     { environment: { SLUICE_SQL_URL: "mysql://db.internal" }, says: "with a host and a database" },
     { environment: { SLUICE_SQL_URL: "mysql://db.internal/x?ssl=1" }, says: "without parameters" },
-    { environment: { SLUICE_SQL_URL: "sqlite:" }, says: "SLUICE_SQL_URL must be a URL" },
+    { environment: { SLUICE_SQL_URL: "sqlite:" }, says: "SLUICE_SQL_URL must be a mysql://" },
     {
       environment: { SLUICE_SQL_URL: "sqlite:a.db", SLUICE_SQL_URL_FILE: "{}/sql-url" },
-      says: "SLUICE_SQL_URL and SLUICE_SQL_URL_FILE are both given",
+      says: "SLUICE_SQL_URL and SLUICE_SQL_URL_FILE are both set",
     },
     {
       options: { host: "0.0.0.0" },
-      says: '--host must be a loopback address unless there is TLS; got "0.0.0.0"',
+      says: '--host must be a loopback address unless TLS is set up; got "0.0.0.0"',
       hint: "--allow-plain-http",
     },
     { environment: { SLUICE_HOST: "::" }, says: "SLUICE_HOST must be a loopback address" },
-    { options: { tlsCertFile: "{}/no.pem" }, says: "--tls-cert-file is given without tls.keyFile" },
-    { options: { tlsCertFile: "{}/no.pem", tlsKeyFile: "{}/no.pem" }, says: "do not go together" },
+    { options: { tlsCertFile: "{}/no.pem" }, says: "--tls-cert-file is set without tls.keyFile" },
+    { options: { tlsCertFile: "{}/no.pem", tlsKeyFile: "{}/no.pem" }, says: "do not match" },
     {
       options: { tlsCertFile: "{}/none", tlsKeyFile: "{}/none" },
       says: "--tls-cert-file must be a file that can be read",
     },
-    { options: { redisCaFile: "{}/no.pem" }, says: "--redis-ca-file is given without a rediss:// URL" },
-    { options: { sqlCaFile: "{}/no.pem" }, says: "--sql-ca-file is given without sql.tls" },
-    { options: { redisUrl: "redis://h/abc" }, says: "--redis-url must be a URL redis://" },
+    { options: { redisCaFile: "{}/no.pem" }, says: "--redis-ca-file is set without a rediss:// URL" },
+    { options: { sqlCaFile: "{}/no.pem" }, says: "--sql-ca-file is set without sql.tls" },
+    { options: { redisUrl: "redis://h/abc" }, says: "--redis-url must be a redis://" },
     { environment: { SLUICE_REDIS_URL: `redis://:%zz${SECRET}@h` }, says: "SLUICE_REDIS_URL must be", hint: "%25" },
     { options: { region: "\ud800" }, says: "--region must be 1 to 64 characters" },
     { options: { workers: "0" }, says: "--workers must be an integer from 1 to 256" },
@@ -423,11 +421,14 @@ describe("bad settings", () => {
       file: "fraction.yaml",
       says: "duration in {}/fraction.yaml must be whole milliseconds from 1s to 30d; got 1000.5",
     },
-    { environment: { SLUICE_SQL_URL: "sqlite::memory:" }, says: "SLUICE_SQL_URL must be a URL" },
+    { environment: { SLUICE_SQL_URL: "sqlite::memory:" }, says: "SLUICE_SQL_URL must be a mysql://" },
     { options: { namespacesMax: "0" }, says: "--namespaces-max must be an integer from 1 to 1000000" },
     { options: { httpBodyMax: "1GB" }, says: "--http-body-max must be from 1KiB to 64MiB" },
-    { environment: { SLUICE_TRACES_ENDPOINT: `https://:${SECRET}@h` }, says: "SLUICE_TRACES_ENDPOINT must be a URL" },
-    { options: { tracesEndpoint: "grpc://h:4317" }, says: "--traces-endpoint must be a URL http:// or https://" },
+    {
+      environment: { SLUICE_TRACES_ENDPOINT: `https://:${SECRET}@h` },
+      says: "SLUICE_TRACES_ENDPOINT must be an http://",
+    },
+    { options: { tracesEndpoint: "grpc://h:4317" }, says: "--traces-endpoint must be an http:// or https:// URL" },
     { options: { tracesSample: "1.5" }, says: "--traces-sample must be a number from 0 to 1" },
     { environment: { SLUICE_TRACES_HEADERS: `no pair ${SECRET}` }, says: "SLUICE_TRACES_HEADERS must be pairs" },
     { options: { tracesAttributes: "a=%zz" }, says: "--traces-attributes must be pairs" },

@@ -19,10 +19,10 @@ export interface Loaded {
   readonly warnings: readonly string[];
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** @param options the flags of a command, as commander gives them; `file` names a configuration file. */
-export function loadSettings(options: Readonly<Record<string, unknown>>, environment: Environment): Loaded {
+export function loadSettings(options: Readonly<Record<string, unknown>>, environment: EnvironmentVariables): Loaded {
   const flags = givenFlags(options);
   const variables = givenEnvironment(environment);
   const [path, called] =
@@ -103,7 +103,7 @@ function tracesOf(read: Read): ServerSettings["traces"] {
 }
 
 function isDefault({ effective }: Read, path: string): boolean {
-  return effective.some((one) => one.path === path && one.source === "default");
+  return effective.some((setting) => setting.path === path && setting.source === "default");
 }
 
 function warningsOf(read: Read): readonly string[] {
@@ -112,8 +112,8 @@ function warningsOf(read: Read): readonly string[] {
   if (values.sqlUrl === null || !isDefault(read, SETTINGS.region.path)) return unused;
   return [
     ...unused,
-    `sql.url is given, and region is left at its default, ${values.region}: servers that share no Redis would count as one region ` +
-      "and hide each other's counts; give each region its own name (a region that already has counts can be renamed at any time: docs/operating.md)",
+    `sql.url is set, but region has its default value, ${values.region}: servers with different Redis servers would count as one region ` +
+      "and hide each other's counts; set a distinct name for each region (a region that already has counts can be renamed at any time: docs/operating.md)",
   ];
 }
 
@@ -125,14 +125,17 @@ function tlsOf({ values, calledAs }: Read): ServerSettings["api"]["tls"] {
   if (tlsCertFile === null || tlsKeyFile === null) {
     const [given, missing] =
       tlsCertFile === null ? (["tlsKeyFile", "tlsCertFile"] as const) : (["tlsCertFile", "tlsKeyFile"] as const);
-    throw new InputError(`${calledAs(given)} is given without ${SETTINGS[missing].path}`, "TLS needs both");
+    throw new InputError(`${calledAs(given)} is set without ${SETTINGS[missing].path}`, "TLS needs both");
   }
   const tls = { cert: pemOf(tlsCertFile, calledAs("tlsCertFile")), key: pemOf(tlsKeyFile, calledAs("tlsKeyFile")) };
   try {
     createSecureContext(tls);
   } catch (error) {
-    const message = `${calledAs("tlsCertFile")} and ${calledAs("tlsKeyFile")} do not go together: ${(error as Error).message}`;
-    throw new InputError(message, "both in PEM, the certificate first in its file, the key without a passphrase");
+    const message = `${calledAs("tlsCertFile")} and ${calledAs("tlsKeyFile")} do not match: ${(error as Error).message}`;
+    throw new InputError(
+      message,
+      "both must be in PEM, the server's certificate first in its file, the key without a passphrase",
+    );
   }
   return tls;
 }
@@ -145,7 +148,7 @@ function redisTlsOf({ values, calledAs }: Read): ServerSettings["redisTls"] {
   const { redisCaFile, redisUrl } = values;
   if (redisCaFile === null) return null;
   if (redisUrl?.startsWith("rediss:") !== true) {
-    throw new InputError(`${calledAs("redisCaFile")} is given without a rediss:// URL`, "redis:// speaks no TLS");
+    throw new InputError(`${calledAs("redisCaFile")} is set without a rediss:// URL`, "redis:// does not use TLS");
   }
   return { ca: pemOf(redisCaFile, calledAs("redisCaFile")) };
 }
@@ -153,7 +156,7 @@ function redisTlsOf({ values, calledAs }: Read): ServerSettings["redisTls"] {
 function sqlTlsOf({ values, calledAs }: Read): ServerSettings["sqlTls"] {
   const { sqlTls, sqlCaFile } = values;
   if (sqlCaFile === null) return sqlTls ? {} : null;
-  if (!sqlTls) throw new InputError(`${calledAs("sqlCaFile")} is given without sql.tls`, "set sql.tls to true");
+  if (!sqlTls) throw new InputError(`${calledAs("sqlCaFile")} is set without sql.tls`, "set sql.tls to true");
   return { ca: pemOf(sqlCaFile, calledAs("sqlCaFile")) };
 }
 
@@ -161,7 +164,7 @@ function sqlTlsOf({ values, calledAs }: Read): ServerSettings["sqlTls"] {
 function checkListener({ values, calledAs }: Read, hasTls: boolean): void {
   if (hasTls || values.allowPlainHttp || isLoopback(values.host)) return;
   throw new InputError(
-    `${calledAs("host")} must be a loopback address unless there is TLS; got ${JSON.stringify(values.host)}`,
-    "give --tls-cert-file and --tls-key-file; or --allow-plain-http, if something before it speaks TLS or the network is yours alone",
+    `${calledAs("host")} must be a loopback address unless TLS is set up; got ${JSON.stringify(values.host)}`,
+    "set --tls-cert-file and --tls-key-file; or --allow-plain-http, if a proxy terminates TLS or the network is private",
   );
 }

@@ -58,7 +58,7 @@ export function withOpenTelemetry(
   const take: Take = (setting, name, value) => {
     if (value === "" || hasOwn(setting)) return true;
     if (setting.read(value) === undefined) {
-      warnings.push(`${name} is left out: for ${setting.path} it must be ${setting.rule}`);
+      warnings.push(`${name} is ignored: for ${setting.path} it must be ${setting.rule}`);
       return false;
     }
     names.set(setting.path, name);

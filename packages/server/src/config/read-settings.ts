@@ -53,7 +53,7 @@ function readOne(setting: Setting, sources: readonly Source[]): One {
     if (!hasValue && !hasFile) continue;
     const [ownName, fileName] = [source.nameOf(setting.path), source.nameOf(filePath)];
     if (hasValue && hasFile) {
-      throw new InputError(`${ownName} and ${fileName} are both given`, "leave one of them out");
+      throw new InputError(`${ownName} and ${fileName} are both set`, "remove one of them");
     }
     if (hasFile) return readSecret(setting, readSecretFile(source.values.get(filePath), fileName), fileName);
     const given = source.values.get(setting.path);
@@ -84,7 +84,7 @@ function checkOpen({ path, secret }: Setting, given: unknown, source: string): v
   if (!hasSecret) return;
   const what = secret === "token" ? "be given by" : "hold a password in";
   const place = source.startsWith("--") ? "a flag" : "a configuration file";
-  const hint = `set ${environmentNameOf(path)}, or name a file that holds it: ${environmentNameOf(path + FILE_SUFFIX)}, ${flagOf(path + FILE_SUFFIX)}, ${path}${FILE_SUFFIX}`;
+  const hint = `set ${environmentNameOf(path)}, or a file that holds it: ${environmentNameOf(path + FILE_SUFFIX)}, ${flagOf(path + FILE_SUFFIX)}, ${path}${FILE_SUFFIX}`;
   throw new InputError(`${source} must not ${what} ${place}: others can read it`, hint);
 }
 

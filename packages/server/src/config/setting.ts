@@ -5,7 +5,7 @@
  * `--redis-url` on the command line.
  */
 import { nearest } from "../input/nearest.ts";
-import type { Reading } from "../input/readings.ts";
+import type { ReadValue } from "../input/readings.ts";
 
 export interface Setting<T = unknown> {
   readonly path: string;
@@ -14,7 +14,7 @@ export interface Setting<T = unknown> {
   readonly help: string;
   /** What must hold, in words: `an integer from 0 to 65535`. */
   readonly rule: string;
-  readonly read: Reading<T>;
+  readonly read: ReadValue<T>;
   readonly initial: T;
   /** `initial`, as it would be written; `none` where there is none. */
   readonly initialText: string;

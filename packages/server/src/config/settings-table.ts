@@ -1,5 +1,5 @@
 /** Every setting of `sluice serve`. docs/configuration.md lists the same, and a test holds the two together. */
-import { integerWithin, numberWithin, oneOf, type Reading, wholeSpanWithin } from "../input/readings.ts";
+import { integerWithin, numberWithin, oneOf, type ReadValue, wholeSpanWithin } from "../input/readings.ts";
 import { CONVERGENCE_SETTINGS } from "./convergence-table.ts";
 import { type Setting, suggestion } from "./setting.ts";
 import { optional, setting } from "./setting-row.ts";
@@ -9,7 +9,7 @@ const KIB = 1_024;
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 
 /** A text of visible characters, without blanks at its ends. */
-function textWithin(low: number, high: number): Reading<string> {
+function textWithin(low: number, high: number): ReadValue<string> {
   return (value) => {
     if (typeof value !== "string" || value.trim() !== value || !value.isWellFormed() || /\p{Cc}/u.test(value)) {
       return undefined;
@@ -19,7 +19,7 @@ function textWithin(low: number, high: number): Reading<string> {
   };
 }
 
-function urlOf(...protocols: string[]): Reading<string> {
+function urlOf(...protocols: string[]): ReadValue<string> {
   return (value) => {
     if (typeof value !== "string" || !URL.canParse(value)) return undefined;
     const url = new URL(value);
@@ -45,25 +45,25 @@ function isDecodable({ username, password, pathname }: URL): boolean {
 }
 
 /** 0 and 1 are what environments have for it. */
-const isOn: Reading<boolean> = (value) => {
+const isOn: ReadValue<boolean> = (value) => {
   if (typeof value === "boolean") return value;
   if (value === "true" || value === "1") return true;
   return value === "false" || value === "0" ? false : undefined;
 };
 
 /** Commas between, or a list in a file. */
-const listOf: Reading<readonly string[]> = (value) => {
+const listOf: ReadValue<readonly string[]> = (value) => {
   const items: unknown[] = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
-  const names = items.map((one) => (typeof one === "string" ? one.trim() : ""));
+  const names = items.map((item) => (typeof item === "string" ? item.trim() : ""));
   return names.length > 0 && names.every((name) => /^[^\s,/]{1,253}$/.test(name)) ? names : undefined;
 };
 
 /** OpenTelemetry's way to write several names with a value each; a value may be empty, and a comma may stand at the end. */
-function pairsOf(name: RegExp, allowed: RegExp): Reading<Readonly<Record<string, string>>> {
+function pairsOf(name: RegExp, allowed: RegExp): ReadValue<Readonly<Record<string, string>>> {
   return (value) => {
     if (typeof value !== "string" || !value.isWellFormed()) return undefined;
     const pairs: Record<string, string> = {};
-    for (const pair of value.split(",").filter((one) => one.trim() !== "")) {
+    for (const pair of value.split(",").filter((item) => item.trim() !== "")) {
       const [, key = "", text = ""] = /^\s*([^=]*?)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
       const plain = decoded(text);
       if (!name.test(key) || plain === undefined || !allowed.test(plain)) return undefined;
@@ -82,7 +82,7 @@ function decoded(text: string): string | undefined {
 }
 
 /** Bytes: a number of them, or with KiB or MiB. */
-function bytesWithin(low: number, high: number): Reading<number> {
+function bytesWithin(low: number, high: number): ReadValue<number> {
   const plain = integerWithin(low, high);
   return (value) => {
     const [, count, unit] = typeof value === "string" ? (/^(\d+)(KiB|MiB)$/.exec(value) ?? []) : [];
@@ -99,16 +99,16 @@ export const SETTINGS = {
   host: setting({
     path: "host",
     value: "<address>",
-    help: "the address to listen on; another than loopback needs TLS or --allow-plain-http",
+    help: "the address to listen on; any address other than loopback needs TLS or --allow-plain-http",
     rule: "an address or a name of this machine",
     read: textWithin(1, 253),
     initialText: "127.0.0.1",
-    hint: "127.0.0.1 is this machine alone, 0.0.0.0 every network it is in",
+    hint: "127.0.0.1 listens on this machine only, 0.0.0.0 on all its networks",
   }),
   port: setting({
     path: "port",
     value: "<n>",
-    help: "the port to listen on; 0 takes any free one, and prints it",
+    help: "the port to listen on; 0 takes any free port, and prints it",
     rule: "an integer from 0 to 65535",
     read: integerWithin(0, 65_535),
     initialText: "8080",
@@ -120,7 +120,7 @@ export const SETTINGS = {
   data: setting({
     path: "data",
     value: "<dir>",
-    help: "the folder of the embedded store; made if it is not there",
+    help: "the folder of the embedded store; created if it does not exist",
     rule: "a folder",
     read: textWithin(1, 4_096),
     initialText: "sluice-data",
@@ -129,11 +129,11 @@ export const SETTINGS = {
   workers: setting({
     path: "workers",
     value: "<n>",
-    help: "processes that share the work, and one count",
+    help: "the number of worker processes; they share the port and the counts",
     rule: "an integer from 1 to 256",
     read: integerWithin(1, 256),
     initialText: "1",
-    hint: "one for each core is a good start",
+    hint: "start with one per core",
   }),
   region: setting({
     path: "region",
@@ -148,24 +148,24 @@ export const SETTINGS = {
     path: "redis.url",
     value: "<url>",
     help: "the Redis that the servers of this region share",
-    rule: "a URL redis:// or rediss:// with a host, and the number of a database if not 0; without parameters",
+    rule: "a redis:// or rediss:// URL with a host, and a database number if it is not 0; without parameters",
     read: urlOf("redis:", "rediss:"),
-    hint: "such as redis://redis.internal:6379/0; with redis://user:password@… only in the environment or a file of its own, a % in a password written %25",
+    hint: "such as redis://redis.internal:6379/0; with redis://user:password@… only in the environment or a separate file; write % in a password as %25",
     secret: "url",
   }),
   sqlUrl: optional<string>({
     path: "sql.url",
     value: "<url>",
     help: "the database that all regions share: counts, namespaces, overrides and keys",
-    rule: "a URL mysql:// or postgres:// with a host and a database, or sqlite: with the path of a file; without parameters",
+    rule: "a mysql:// or postgres:// URL with a host and a database, or sqlite: with the path of a file; without parameters",
     read: urlOf("mysql:", "mariadb:", "postgres:", "postgresql:", "sqlite:"),
-    hint: "such as mysql://db.internal/sluice or sqlite:/var/lib/sluice/shared.db; with mysql://user:password@… only in the environment or a file of its own, a % in a password written %25",
+    hint: "such as mysql://db.internal/sluice or sqlite:/var/lib/sluice/shared.db; with mysql://user:password@… only in the environment or a separate file; write % in a password as %25",
     secret: "url",
   }),
   redisCaFile: optional<string>({
     path: "redis.caFile",
     value: "<path>",
-    help: "the certificate authority, in PEM, to trust a rediss:// server by",
+    help: "the certificate authority (PEM) that the certificate of a rediss:// server is checked against",
     rule: "a file",
     read: textWithin(1, 4_096),
     hint: "such as /etc/sluice/redis-ca.pem",
@@ -173,7 +173,7 @@ export const SETTINGS = {
   sqlTls: setting({
     path: "sql.tls",
     value: "",
-    help: "speak TLS to the database",
+    help: "use TLS for the connections to the database",
     rule: "true or false",
     read: isOn,
     initialText: "false",
@@ -182,7 +182,7 @@ export const SETTINGS = {
   sqlCaFile: optional<string>({
     path: "sql.caFile",
     value: "<path>",
-    help: "the certificate authority, in PEM, to trust the database by; with sql.tls",
+    help: "the certificate authority (PEM) that the certificate of the database is checked against; with sql.tls",
     rule: "a file",
     read: textWithin(1, 4_096),
     hint: "such as /etc/sluice/sql-ca.pem",
@@ -191,18 +191,18 @@ export const SETTINGS = {
     {
       path: "rootKey",
       value: "<key>",
-      help: "presets the first root key of workspace default",
-      rule: "20 to 512 visible ASCII characters without blanks",
+      help: "the first root key of the workspace default, instead of a generated one",
+      rule: "20 to 512 printable ASCII characters without spaces",
       read: (value) => (typeof value === "string" && ROOT_KEY.test(value) ? value : undefined),
       hint: "such as the output of: openssl rand -hex 32",
       secret: "token",
     },
-    "made at the first start",
+    "generated at the first start",
   ),
   tlsCertFile: optional<string>({
     path: "tls.certFile",
     value: "<path>",
-    help: "the certificate, with its chain, in PEM: speaks HTTPS",
+    help: "the certificate with its chain (PEM); turns HTTPS on",
     rule: "a file",
     read: textWithin(1, 4_096),
     hint: "such as /etc/sluice/cert.pem",
@@ -210,7 +210,7 @@ export const SETTINGS = {
   tlsKeyFile: optional<string>({
     path: "tls.keyFile",
     value: "<path>",
-    help: "the key of the certificate, in PEM",
+    help: "the private key of the certificate (PEM)",
     rule: "a file",
     read: textWithin(1, 4_096),
     hint: "such as /etc/sluice/key.pem",
@@ -218,7 +218,7 @@ export const SETTINGS = {
   allowPlainHttp: setting({
     path: "allowPlainHttp",
     value: "",
-    help: "listen beyond loopback without TLS: keys can then be read on the way, unless something before it speaks TLS",
+    help: "allow an address other than loopback without TLS; keys can then be read on the network, unless a proxy terminates TLS",
     rule: "true or false",
     read: isOn,
     initialText: "false",
@@ -228,17 +228,17 @@ export const SETTINGS = {
     {
       path: "http.hosts",
       value: "<names>",
-      help: "the names that requests may call this server by (their Host), with commas between",
-      rule: "a list of names, with commas between",
+      help: "the accepted values of the Host header, separated by commas",
+      rule: "a list of names, separated by commas",
       read: listOf,
       hint: "such as limits.example.com,10.0.0.7",
     },
-    "localhost, 127.0.0.1 and [::1] if it listens on loopback, else any",
+    "localhost, 127.0.0.1 and [::1] if it listens on loopback, otherwise any",
   ),
   bodyMax: setting({
     path: "http.bodyMax",
     value: "<size>",
-    help: "the largest body of a request",
+    help: "maximum size of a request body",
     rule: "from 1KiB to 64MiB",
     read: bytesWithin(KIB, 64 * KIB * KIB),
     initialText: "1MiB",
@@ -247,7 +247,7 @@ export const SETTINGS = {
   connectionsMax: setting({
     path: "http.connectionsMax",
     value: "<n>",
-    help: "connections that a worker holds at once",
+    help: "maximum open connections per worker",
     rule: "an integer from 1 to 1000000",
     read: integerWithin(1, 1_000_000),
     initialText: "10000",
@@ -256,7 +256,7 @@ export const SETTINGS = {
   requestTimeout: setting({
     path: "http.requestTimeout",
     value: "<time>",
-    help: "within this a request must be here whole",
+    help: "maximum time to receive a complete request",
     rule: "whole milliseconds from 1s to 5m",
     read: wholeSpanWithin(1_000, 300_000),
     initialText: "10s",
@@ -266,12 +266,12 @@ export const SETTINGS = {
     {
       path: "quota.limit",
       value: "<n>",
-      help: "requests that a workspace may make in a window, where it has no quota of its own",
+      help: "maximum requests of a workspace per quota.duration, unless the workspace has its own quota",
       rule: "an integer from 1 to 1099511627776",
       read: integerWithin(1, 2 ** 40),
       hint: "such as 10000",
     },
-    "any number",
+    "unlimited",
   ),
   quotaDuration: setting({
     path: "quota.duration",
@@ -285,7 +285,7 @@ export const SETTINGS = {
   cells: setting({
     path: "cells",
     value: "<n>",
-    help: "keys that a worker holds at most, of about 350 bytes each, and never more than 530",
+    help: "maximum keys in the memory of a worker, about 350 bytes each, never more than 530",
     rule: "an integer from 1 to 16000000",
     read: integerWithin(1, 16_000_000),
     initialText: "1048576",
@@ -295,7 +295,7 @@ export const SETTINGS = {
   namespacesMax: setting({
     path: "namespacesMax",
     value: "<n>",
-    help: "namespaces that a workspace has at most; every server holds them all in memory",
+    help: "maximum namespaces per workspace; every server holds all of them in memory",
     rule: "an integer from 1 to 1000000",
     read: integerWithin(1, 1_000_000),
     initialText: "10000",
@@ -313,7 +313,7 @@ export const SETTINGS = {
   overridesMax: setting({
     path: "overrides.max",
     value: "<n>",
-    help: "overrides that a namespace has at most; every server holds them all in memory, in up to 2 KiB each",
+    help: "maximum overrides per namespace; every server holds all of them in memory, up to 2 KiB each",
     rule: "an integer from 1 to 1000000",
     read: integerWithin(1, 1_000_000),
     initialText: "20000",
@@ -322,7 +322,7 @@ export const SETTINGS = {
   overridesWorkspaceMax: setting({
     path: "overrides.workspaceMax",
     value: "<n>",
-    help: "overrides that all namespaces of a workspace have together at most",
+    help: "maximum overrides per workspace, in all its namespaces",
     rule: "an integer from 1 to 1000000",
     read: integerWithin(1, 1_000_000),
     initialText: "100000",
@@ -331,7 +331,7 @@ export const SETTINGS = {
   overridesStarsMax: setting({
     path: "overrides.starsMax",
     value: "<n>",
-    help: "stars that all patterns of a namespace have together at most; each adds to the cost of a new identifier",
+    help: "maximum stars in the patterns of a namespace; each one adds to the cost of a new identifier",
     rule: "an integer from 1 to 1000000",
     read: integerWithin(1, 1_000_000),
     initialText: "20000",
@@ -340,7 +340,7 @@ export const SETTINGS = {
   overridesWorkspaceStarsMax: setting({
     path: "overrides.workspaceStarsMax",
     value: "<n>",
-    help: "stars that all patterns of a workspace have together at most",
+    help: "maximum stars in the patterns of a workspace",
     rule: "an integer from 1 to 1000000",
     read: integerWithin(1, 1_000_000),
     initialText: "100000",
@@ -350,7 +350,7 @@ export const SETTINGS = {
     {
       path: "admin.ageMax",
       value: "<time>",
-      help: "how old keys, namespaces and overrides may be while their store cannot be read; then requests are answered 503",
+      help: "maximum age of keys, namespaces and overrides while their store is unavailable; after it, requests get status 503",
       rule: "whole milliseconds from 10s to 365d",
       read: wholeSpanWithin(10_000, 365 * DAY_MS),
       hint: 'milliseconds, or a number with a unit: "1h"',
@@ -360,7 +360,7 @@ export const SETTINGS = {
   auditKeep: setting({
     path: "audit.keep",
     value: "<time>",
-    help: "how long changes stay in the audit trail; older ones are deleted as new ones are made",
+    help: "how long changes stay in the audit trail; older entries are deleted when new ones are added",
     rule: "whole milliseconds from 1d to 36500d",
     read: wholeSpanWithin(DAY_MS, 36_500 * DAY_MS),
     initialText: "400d",
@@ -378,7 +378,7 @@ export const SETTINGS = {
   hittersNamespaces: setting({
     path: "hitters.namespaces",
     value: "<n>",
-    help: "namespaces whose top identifiers a worker keeps, in about 100 KiB each, at most 1 MiB; 0 keeps none",
+    help: "maximum namespaces per worker with top identifiers, about 100 KiB each, at most 1 MiB; 0 turns top identifiers off",
     rule: "an integer from 0 to 10000",
     read: integerWithin(0, 10_000),
     initialText: "64",
@@ -387,36 +387,36 @@ export const SETTINGS = {
   opsHost: setting({
     path: "ops.host",
     value: "<address>",
-    help: "the address for health and readiness; whoever reaches it may read them",
+    help: "the address of the operators' listener (health, readiness, metrics); it has no authentication",
     rule: "an address or a name of this machine",
     read: textWithin(1, 253),
     initialText: "127.0.0.1",
-    hint: "127.0.0.1 is this machine alone",
+    hint: "127.0.0.1 listens on this machine only",
   }),
   opsPort: optional<number>(
     {
       path: "ops.port",
       value: "<n>",
-      help: "the port for health and readiness; 0 takes any free one, and logs it",
+      help: "the port of the operators' listener; 0 takes any free port, and logs it",
       rule: "an integer from 0 to 65535",
       read: integerWithin(0, 65_535),
       hint: "such as 9080",
     },
-    "9080, or any free one if that is taken or --port is 0",
+    "9080, or any free port if it is in use or --port is 0",
   ),
   shutdownTimeout: setting({
     path: "shutdownTimeout",
     value: "<time>",
-    help: "how long a stop may take: for requests under way, then closeTimeoutMs of it to replay and publish what is left",
+    help: "maximum time of a shutdown: first requests in flight, then (closeTimeoutMs of it) replaying and publishing the remaining counts",
     rule: "whole milliseconds from 1s to 2m",
     read: wholeSpanWithin(1_000, 120_000),
     initialText: "8s",
-    hint: "less than what your service manager waits before it kills: docker 10s, Kubernetes 30s, systemd 90s",
+    hint: "use less than the kill timeout of your service manager: docker 10s, Kubernetes 30s, systemd 90s",
   }),
   logLevel: setting({
     path: "log.level",
     value: "<level>",
-    help: "the least that is logged, a line of JSON each, to standard error",
+    help: "minimum level of log lines (JSON on standard error)",
     rule: `one of ${LEVELS.join(", ")}`,
     read: oneOf(LEVELS),
     initialText: "info",
@@ -425,7 +425,7 @@ export const SETTINGS = {
   logRequests: setting({
     path: "log.requests",
     value: "<which>",
-    help: "which requests have a line in the log: none, those that were refused (4xx and 5xx), or all",
+    help: "which requests are logged: none, refused ones (4xx and 5xx), or all",
     rule: `one of ${REQUESTS.join(", ")}`,
     read: oneOf(REQUESTS),
     initialText: "off",
@@ -434,7 +434,7 @@ export const SETTINGS = {
   logIdentifiers: setting({
     path: "log.identifiers",
     value: "<how>",
-    help: "how those lines show an identifier: as a keyed hash, or as it is",
+    help: "how logged requests show the identifier: as a keyed hash, or in plain text",
     rule: `one of ${IDENTIFIERS.join(", ")}`,
     read: oneOf(IDENTIFIERS),
     initialText: "hashed",
@@ -444,19 +444,19 @@ export const SETTINGS = {
     {
       path: "log.identifierKey",
       value: "<key>",
-      help: "the key of that hash; servers with the same one write the same hash for the same identifier",
-      rule: "16 to 512 visible ASCII characters without blanks",
+      help: "the key of that hash; servers with the same key log the same hash for the same identifier",
+      rule: "16 to 512 printable ASCII characters without spaces",
       read: (value) => (typeof value === "string" && IDENTIFIER_KEY.test(value) ? value : undefined),
       hint: "such as the output of: openssl rand -hex 32",
       secret: "token",
     },
-    "drawn at each start",
+    "random at each start",
   ),
   tracesEndpoint: optional<string>({
     path: "traces.endpoint",
     value: "<url>",
-    help: "the OpenTelemetry collector that gets spans of requests, OTLP over HTTP; /v1/traces is added to it",
-    rule: "a URL http:// or https:// with a host; without user and parameters",
+    help: "the OpenTelemetry collector that receives the spans of requests (OTLP over HTTP); /v1/traces is appended",
+    rule: "an http:// or https:// URL with a host, without user and parameters",
     read: (value) => {
       if (typeof value !== "string" || !URL.canParse(value)) return undefined;
       const { protocol, username, password, search, hash } = new URL(value);
@@ -469,8 +469,8 @@ export const SETTINGS = {
   tracesHeaders: optional<Readonly<Record<string, string>>>({
     path: "traces.headers",
     value: "<pairs>",
-    help: "headers that the collector wants to see, such as a key",
-    rule: "pairs of a name and a value, name=value, with commas between; what is not plain in a value is written with %",
+    help: "headers that the collector requires, such as an API key",
+    rule: "pairs name=value, separated by commas; special characters in a value are percent-encoded",
     read: pairsOf(/^[!#$%&'*+.^`|~\w-]{1,128}$/, /^[\x20-\x7e]{0,4096}$/),
     hint: "such as api-key=…",
     secret: "token",
@@ -478,7 +478,7 @@ export const SETTINGS = {
   tracesSample: setting({
     path: "traces.sample",
     value: "<share>",
-    help: "the share of requests that are traced, of those whose caller keeps no trace; a caller that keeps one decides",
+    help: "the fraction of requests that is traced; a request with a traceparent header follows the caller's decision",
     rule: "a number from 0 to 1",
     read: numberWithin(0, 1),
     initialText: "0.01",
@@ -487,7 +487,7 @@ export const SETTINGS = {
   tracesIgnoreParent: setting({
     path: "traces.ignoreParent",
     value: "",
-    help: "apply traces.sample to requests with a traceparent too, by their trace ids: the caller's decision does not count",
+    help: "apply traces.sample to requests with a traceparent header too, by their trace ids, and ignore the caller's decision",
     rule: "true or false",
     read: isOn,
     initialText: "false",
@@ -496,7 +496,7 @@ export const SETTINGS = {
   tracesService: setting({
     path: "traces.service",
     value: "<name>",
-    help: "the name of the service in its spans",
+    help: "the service name of the spans",
     rule: "1 to 255 characters",
     read: textWithin(1, 255),
     initialText: "sluice",
@@ -505,8 +505,8 @@ export const SETTINGS = {
   tracesAttributes: optional<Readonly<Record<string, string>>>({
     path: "traces.attributes",
     value: "<pairs>",
-    help: "further attributes of the resource that the spans are of",
-    rule: "pairs of a name and a value, name=value, with commas between; what is not plain in a value is written with %",
+    help: "additional resource attributes of the spans",
+    rule: "pairs name=value, separated by commas; special characters in a value are percent-encoded",
     read: pairsOf(/^[\w./-]{1,255}$/, /^\P{Cc}{0,4096}$/u),
     hint: "such as deployment.environment.name=production,host.name=a1",
   }),

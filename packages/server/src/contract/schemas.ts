@@ -34,19 +34,19 @@ const moment = (description: string) => integer(0, Number.MAX_SAFE_INTEGER, desc
 const flag = (description: string) => Type.Boolean({ rule: "true or false", description });
 
 const namespace = text("The namespace: its name or its id.", ["email.outbound"]);
-const identifier = text("Who or what is limited.", ["user_123"]);
+const identifier = text("The identifier that is limited, such as a user, an address or an API key.", ["user_123"]);
 const pattern = text(
-  "The identifier that the override is for, or a pattern: `*` is any run of characters, everything else is literal.",
+  "The identifier of the override, or a pattern: `*` matches any characters, everything else is literal.",
   ["premium_*"],
 );
-const limit = integer(1, COUNT_MAX, "How much cost fits in one window.", [100]);
-const overrideLimit = integer(0, COUNT_MAX, "How much cost fits in one window; 0 is a ban.", [1000]);
+const limit = integer(1, COUNT_MAX, "The limit: maximum cost per window.", [100]);
+const overrideLimit = integer(0, COUNT_MAX, "The limit: maximum cost per window; 0 bans the identifier.", [1000]);
 const duration = integer(DURATION_MIN_MS, DURATION_MAX_MS, "The window in milliseconds: 1 s to 30 d.", [60_000]);
-const cost = integer(0, COUNT_MAX, "What this request costs; 0 asks and takes nothing. 1 if not given.", [1]);
-const shadow = flag("Count and report, and never deny.");
-const pageLimit = integer(1, PAGE_MAX, `How many to give at most; ${PAGE_DEFAULT} if not given.`, [PAGE_DEFAULT]);
+const cost = integer(0, COUNT_MAX, "The cost of this request; default 1. With 0 it only reads.", [1]);
+const shadow = flag("Shadow mode: count and report, never deny.");
+const pageLimit = integer(1, PAGE_MAX, `The maximum number of items; default ${PAGE_DEFAULT}.`, [PAGE_DEFAULT]);
 
-const UNLESS_OVERRIDDEN = "Required unless an override applies to the identifier, whose value is used then.";
+const UNLESS_OVERRIDDEN = "Required unless an override applies to the identifier; then the override's value is used.";
 
 export const LimitBody = Type.Object({ namespace, identifier, limit, duration, cost: Type.Optional(cost) }, strict);
 export type LimitBody = Type.Static<typeof LimitBody>;
@@ -62,7 +62,7 @@ export const InspectBody = Type.Object(
   {
     namespace,
     identifier,
-    limit: Type.Optional(integer(0, COUNT_MAX, `How much cost fits in one window. ${UNLESS_OVERRIDDEN}`, [1000])),
+    limit: Type.Optional(integer(0, COUNT_MAX, `The limit: maximum cost per window. ${UNLESS_OVERRIDDEN}`, [1000])),
     duration: Type.Optional(
       integer(
         DURATION_MIN_MS,
@@ -76,7 +76,7 @@ export const InspectBody = Type.Object(
   {
     ...strict,
     description:
-      "Without an override for the identifier, `limit` and `duration` are required: a body without them is answered 400.",
+      "Without an override for the identifier, `limit` and `duration` are required; a body without them gets status 400.",
   },
 );
 export type InspectBody = Type.Static<typeof InspectBody>;
@@ -88,8 +88,9 @@ export const TopIdentifiersBody = Type.Object(
       Type.Unsafe<HitBy>({
         type: "string",
         enum: HIT_BY,
-        rule: HIT_BY.map((one) => JSON.stringify(one)).join(" or "),
-        description: "`use`: accepted cost, if not given. `denials`: checks that were denied or would have been.",
+        rule: HIT_BY.map((measure) => JSON.stringify(measure)).join(" or "),
+        description:
+          "What to rank by. `use` (default): accepted cost. `denials`: checks that were denied, or would have been without shadow mode.",
       }),
     ),
     limit: Type.Optional(pageLimit),
@@ -109,7 +110,7 @@ export type OverrideBody = Type.Static<typeof OverrideBody>;
 
 const CURSOR = {
   rule: "the cursor of an earlier answer",
-  description: "Where to go on: the cursor of the answer before.",
+  description: "The cursor of the previous answer, to get the next page.",
 };
 const cursor = Type.String({
   minLength: 1,
@@ -130,7 +131,7 @@ export const ListNamespacesBody = Type.Object(
   {
     limit: Type.Optional(pageLimit),
     cursor: Type.Optional(cursor),
-    deleted: Type.Optional(flag("Deleted ones, too.")),
+    deleted: Type.Optional(flag("Include deleted namespaces.")),
   },
   strict,
 );
@@ -138,10 +139,10 @@ export type ListNamespacesBody = Type.Static<typeof ListNamespacesBody>;
 
 export const ListChangesBody = Type.Object(
   {
-    namespace: Type.Optional(text("Changes of this namespace and its overrides alone: its name or its id.", ["api"])),
-    actor: Type.Optional(text("Changes by this one alone: `key:key_…`, `cli:<user>` or `server`.", ["cli:root"])),
-    since: Type.Optional(moment("Changes from this moment on, in Unix milliseconds.")),
-    until: Type.Optional(moment("Changes before this moment, in Unix milliseconds.")),
+    namespace: Type.Optional(text("Only changes of this namespace (name or id) and its overrides.", ["api"])),
+    actor: Type.Optional(text("Only changes by this actor: `key:key_…`, `cli:<user>` or `server`.", ["cli:root"])),
+    since: Type.Optional(moment("Only changes at or after this time, in Unix milliseconds.")),
+    until: Type.Optional(moment("Only changes before this time, in Unix milliseconds.")),
     limit: Type.Optional(pageLimit),
     cursor: Type.Optional(Type.String({ pattern: "^\\d{1,16}$", ...CURSOR })),
   },
@@ -165,20 +166,20 @@ export type NamespaceBody = Type.Static<typeof NamespaceBody>;
 
 const overrideId = Type.Optional(Type.String({ description: "The override that replaced limit and duration." }));
 const shadowed = Type.Optional(
-  Type.Boolean({ description: "It would have been denied, but its namespace or override only counts and reports." }),
+  Type.Boolean({ description: "The request would have been denied, but its namespace or override is in shadow mode." }),
 );
 const reset = Type.Integer({
   description:
-    "Unix milliseconds. Allowed: the end of the window. Denied: the earliest moment at which this cost fits if nothing else arrives.",
+    "Unix milliseconds. Allowed: the end of the window. Denied: the earliest time at which this cost fits if no other request arrives.",
 });
-const remaining = Type.Integer({ description: "What is left of the limit." });
+const remaining = Type.Integer({ description: "The cost that is left until the limit." });
 const reason = Type.Unsafe<Reason>({
   type: "string",
   enum: REASONS,
   description:
-    "Why: `allowed`, it fits; `limit`, the window is too full; `cost`, the cost is above the limit and never fits; `batch`, it fits, " +
-    "but another item of its batch does not, and nothing was counted; `full`, the server has no room for another key, and its setting " +
-    "`whenFull` decided. With `shadowed`: why it would have been denied.",
+    "The reason. `allowed`: the cost fits. `limit`: the cost does not fit in the window now. `cost`: the cost is above the limit and never fits. `batch`: it fits, " +
+    "but another item of its batch does not, and nothing was counted. `full`: the server has no memory for another key, and its setting " +
+    "`whenFull` decided. With `shadowed`, it is the reason for which the request would have been denied.",
 });
 const degraded = Type.Boolean({
   description:
@@ -186,7 +187,7 @@ const degraded = Type.Boolean({
 });
 
 export const LimitData = Type.Object({
-  success: Type.Boolean({ description: "Whether the request may go on. A denial is an answer, with status 200." }),
+  success: Type.Boolean({ description: "Whether the request is allowed. A denial has status 200, too." }),
   limit: Type.Integer(),
   remaining,
   reset,
@@ -198,7 +199,7 @@ export const LimitData = Type.Object({
 export type LimitData = Type.Static<typeof LimitData>;
 
 export const MultiLimitData = Type.Object({
-  passed: Type.Boolean({ description: "Whether all fit and were counted; else none was." }),
+  passed: Type.Boolean({ description: "Whether all items fit and were counted; otherwise none was counted." }),
   limits: Type.Array(
     Type.Object({
       namespace: Type.String(),
@@ -206,7 +207,7 @@ export const MultiLimitData = Type.Object({
       limit: Type.Integer(),
       remaining,
       reset,
-      passed: Type.Boolean({ description: "Whether this one fits by itself." }),
+      passed: Type.Boolean({ description: "Whether this item fits on its own." }),
       reason,
       degraded,
       overrideId,
@@ -221,13 +222,15 @@ const Cell = Type.Object({
   startMs: Type.Integer(),
   endMs: Type.Integer(),
   own: Type.Integer({ description: "Accepted by this process." }),
-  others: Type.Integer({ description: "Accepted by the other processes of the region, as last heard." }),
-  foreign: Type.Integer({ description: "Accepted by the other regions, as last imported." }),
+  others: Type.Integer({
+    description: "Accepted by the other processes of the region, as of the last replay or refresh.",
+  }),
+  foreign: Type.Integer({ description: "Accepted by the other regions, as of the last import." }),
   view: Type.Integer({ description: "own + others + foreign." }),
-  replayed: Type.Integer({ description: "What the region's origin has confirmed of own." }),
-  published: Type.Integer({ description: "What the global counters have confirmed." }),
+  replayed: Type.Integer({ description: "The part of `own` that the region's origin has confirmed." }),
+  published: Type.Integer({ description: "The count that the global counters have confirmed." }),
   freshForMs: Type.Integer({
-    description: "How long what is known of others still counts as fresh; 0: stale, or no origin.",
+    description: "How long `others` still counts as fresh, in milliseconds. 0: stale, or no origin.",
   }),
 });
 
@@ -251,7 +254,9 @@ export const InspectData = Type.Object({
     Type.Null(),
   ]),
   decision: Type.Object({
-    success: Type.Boolean({ description: "What the request would be answered now, from this process's memory." }),
+    success: Type.Boolean({
+      description: "The decision that the request would get now, from the memory of this process.",
+    }),
     remaining,
     explanation: Type.String(),
   }),
@@ -261,9 +266,9 @@ export const InspectData = Type.Object({
   leftMs: Type.Integer(),
   previousShare: Type.Integer({ description: "floor(previous.view * leftMs / duration)." }),
   effective: Type.Integer({ description: "current.view + previousShare." }),
-  isKnown: Type.Boolean({ description: "Whether this process holds a record of the key at all." }),
+  isKnown: Type.Boolean({ description: "Whether this process has the key in memory." }),
   strictForMs: Type.Integer({
-    description: "How long each allow still needs a new read of the origin, after a denial.",
+    description: "After a denial: how long every allow still requires a new read of the origin, in milliseconds.",
   }),
 });
 export type InspectData = Type.Static<typeof InspectData>;
@@ -271,24 +276,24 @@ export type InspectData = Type.Static<typeof InspectData>;
 export const TopIdentifiersData = Type.Object({
   namespaceId: Type.String(),
   by: Type.Unsafe<HitBy>({ type: "string", enum: HIT_BY }),
-  from: Type.Integer({ description: "Unix milliseconds: what came since is counted, by the server that was asked." }),
-  total: Type.Integer({ description: "All that was counted, of every identifier." }),
+  from: Type.Integer({ description: "Unix milliseconds: the ranking covers the requests to this server since then." }),
+  total: Type.Integer({ description: "The total count of all identifiers." }),
   errorMax: Type.Integer({
-    description: "No count is off by more than this, which is a hundredth of the total or less.",
+    description: "The maximum error of each count, at most 1 % of the total.",
   }),
   complete: Type.Boolean({
     description:
-      "Whether all of that time is counted; else more namespaces are at work than are watched, or a worker died or is silent.",
+      "Whether the counts cover all of that time. If not, more namespaces are active than the server ranks, or a worker died or does not respond.",
   }),
   identifiers: Type.Array(
     Type.Object({
       identifier: Type.String(),
-      atLeast: Type.Integer({ description: "The true count is this or more," }),
-      atMost: Type.Integer({ description: "and this or less." }),
+      atLeast: Type.Integer({ description: "A lower bound of the true count." }),
+      atMost: Type.Integer({ description: "An upper bound of the true count." }),
     }),
-    { description: "The heaviest first." },
+    { description: "Ordered by count, highest first." },
   ),
-  othersAtMost: Type.Integer({ description: "No identifier that is not listed has more than this." }),
+  othersAtMost: Type.Integer({ description: "An upper bound for every identifier that is not listed." }),
 });
 export type TopIdentifiersData = Type.Static<typeof TopIdentifiersData>;
 
@@ -315,13 +320,13 @@ export type NamespaceData = Type.Static<typeof NamespaceData>;
 const Recorded = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]);
 
 export const ChangeData = Type.Object({
-  revision: Type.Integer({ description: "The number of the change: later ones have higher ones." }),
+  revision: Type.Integer({ description: "The number of the change; later changes have higher numbers." }),
   at: Type.Integer({ description: "Unix milliseconds." }),
   actor: Type.String({
-    description: "Who: `key:key_…` of a request, `cli:<user>` of a command, `server` of a first start.",
+    description: "The actor: `key:key_…` for a request, `cli:<user>` for a command, `server` for a first start.",
   }),
-  action: Type.String({ description: "What, such as `override.set`, `namespace.delete`, `key.create`." }),
-  subject: Type.String({ description: "The id of what was changed." }),
+  action: Type.String({ description: "The action, such as `override.set`, `namespace.delete`, `key.create`." }),
+  subject: Type.String({ description: "The id of the changed record." }),
   before: Recorded,
   after: Recorded,
 });

@@ -16,7 +16,7 @@ export interface DecisionRequest {
 /** A request whose namespace is known, with its override applied. */
 export interface ResolvedRequest {
   /** As the caller made it. */
-  readonly asked: DecisionRequest;
+  readonly original: DecisionRequest;
   readonly namespace: NamespaceRecord;
   readonly override: OverrideRecord | undefined;
   /** Its namespace or its override counts and reports, and never denies. */
@@ -39,20 +39,20 @@ export interface DecidedBatch {
   readonly items: readonly DecidedRequest[];
 }
 
-export function resolve(directory: Directory, namespace: NamespaceRecord, asked: DecisionRequest): ResolvedRequest {
-  const override = directory.overrideFor(namespace.id, asked.identifier);
+export function resolve(directory: Directory, namespace: NamespaceRecord, original: DecisionRequest): ResolvedRequest {
+  const override = directory.overrideFor(namespace.id, original.identifier);
   return {
-    asked,
+    original,
     namespace,
     override,
     isShadow: namespace.isShadow || override?.isShadow === true,
     request: {
       workspace: namespace.workspaceId,
       namespace: namespace.id,
-      identifier: asked.identifier,
-      limit: override === undefined ? asked.limit : override.limit,
-      duration: override === undefined ? asked.duration : override.durationMs,
-      cost: asked.cost ?? 1,
+      identifier: original.identifier,
+      limit: override === undefined ? original.limit : override.limit,
+      duration: override === undefined ? original.duration : override.durationMs,
+      cost: original.cost ?? 1,
     },
   };
 }

@@ -73,16 +73,16 @@ export class Decisions {
   }
 
   /** Explains what a request would be decided, and counts nothing. @throws Refusal */
-  inspect(caller: Caller, { namespace: idOrName, identifier, ...asked }: InspectionRequest): InspectedRequest {
+  inspect(caller: Caller, { namespace: idOrName, identifier, ...request }: InspectionRequest): InspectedRequest {
     const { directory, limiter } = this.#parts;
     const namespace = namespaceFor(directory, caller, idOrName, "read_namespace");
     checkWellFormed("identifier", identifier);
     const override = directory.overrideFor(namespace.id, identifier);
-    const limit = override?.limit ?? asked.limit;
-    const duration = override?.durationMs ?? asked.duration;
-    if (limit === undefined) throw Refusal.at("limit", "is missing, and no override gives one");
-    if (duration === undefined) throw Refusal.at("duration", "is missing, and no override gives one");
-    const cost = asked.cost ?? 1;
+    const limit = override?.limit ?? request.limit;
+    const duration = override?.durationMs ?? request.duration;
+    if (limit === undefined) throw Refusal.at("limit", "is required: no override applies to the identifier");
+    if (duration === undefined) throw Refusal.at("duration", "is required: no override applies to the identifier");
+    const cost = request.cost ?? 1;
     const isShadow = namespace.isShadow || override?.isShadow === true;
     const counts = limiter.inspect({
       workspace: namespace.workspaceId,
@@ -132,7 +132,7 @@ export class Decisions {
     return requests.map((request, item) => {
       const namespace = made.get(request.namespace) ?? authorise(directory, caller, request, item);
       // One of the others was deleted while these were created.
-      if (namespace === null) throw Refusal.unavailable("A namespace of this batch has just changed.");
+      if (namespace === null) throw Refusal.unavailable("A namespace of this batch changed during the request.");
       return resolve(directory, namespace, request);
     });
   }
@@ -196,7 +196,7 @@ export class Decisions {
 
   #recordAll(resolved: readonly ResolvedRequest[], { success, decisions }: BatchDecision): DecidedBatch {
     const nowMs = this.#hittersNowMs();
-    return { success, items: resolved.map((one, at) => this.#record(one, decisions[at]!, nowMs)) };
+    return { success, items: resolved.map((item, at) => this.#record(item, decisions[at]!, nowMs)) };
   }
 
   #hittersNowMs(): number {

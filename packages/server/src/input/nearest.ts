@@ -7,10 +7,10 @@ const DISTANCE_MAX = 3;
 export function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.min(DISTANCE_MAX, Math.ceil(name.length / 2)) + 1;
-  for (const one of known) {
-    const apart = distance(name.toLowerCase(), one.toLowerCase());
+  for (const candidate of known) {
+    const apart = distance(name.toLowerCase(), candidate.toLowerCase());
     if (apart < bestDistance) {
-      best = one;
+      best = candidate;
       bestDistance = apart;
     }
   }

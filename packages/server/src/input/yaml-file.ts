@@ -26,6 +26,6 @@ function contentOf(read: () => unknown, called: string, example: string): unknow
   try {
     return read();
   } catch (error) {
-    throw new InputError(`${called} cannot be understood: ${(error as Error).message}`, example);
+    throw new InputError(`${called} is not valid YAML: ${(error as Error).message}`, example);
   }
 }

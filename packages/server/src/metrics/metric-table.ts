@@ -20,7 +20,7 @@ export interface Metric {
 
 const LABEL_MAX = 64;
 const seconds = (ms: number) => ms / 1000;
-const one = (value: number, labels: Labels = {}): Sample[] => [{ labels, value }];
+const sampleOf = (value: number, labels: Labels = {}): Sample[] => [{ labels, value }];
 
 type Read = (reading: Reading) => number | undefined;
 
@@ -28,7 +28,7 @@ type Read = (reading: Reading) => number | undefined;
 function plain(type: "counter" | "gauge", name: string, help: string, read: Read, fold: "sum" | "max" = "sum"): Metric {
   const samples = (reading: Reading) => {
     const value = read(reading);
-    return value === undefined ? [] : one(value);
+    return value === undefined ? [] : sampleOf(value);
   };
   return { name, type, help, labels: [], fold, samples };
 }
@@ -77,7 +77,7 @@ function shortened(text: string): string {
 }
 
 /** The name of the namespace: its id is what the limiter knows it by. */
-function overAdmissions({ stats }: Reading, read: (one: { excess: number; limits: number }) => number): Sample[] {
+function overAdmissions({ stats }: Reading, read: (cell: { excess: number; limits: number }) => number): Sample[] {
   return Object.entries(stats.global?.overAdmission ?? {}).map(([namespace, measured]) => ({
     labels: { namespace: shortened(namespace) },
     value: read(measured),
@@ -88,7 +88,7 @@ export const METRICS: readonly Metric[] = [
   {
     name: "sluice_decisions_total",
     type: "counter",
-    help: "Checks that were decided for the API, an item of a batch each.",
+    help: "Checks decided for the API; each item of a batch counts.",
     labels: ["outcome", "reason", "source"],
     fold: "sum",
     samples: ({ api }) => api.decisions.map(({ count, ...labels }) => ({ labels, value: count })),
@@ -96,7 +96,7 @@ export const METRICS: readonly Metric[] = [
   {
     name: "sluice_namespace_decisions_total",
     type: "counter",
-    help: "Checks by namespace; a hundred have a name, shared among workspaces. shadowed: would have been denied.",
+    help: "Checks by namespace; 100 namespaces have their own series, shared among workspaces. shadowed: would have been denied.",
     labels: ["workspace", "namespace", "outcome"],
     fold: "sum",
     samples: ({ api }) =>
@@ -114,13 +114,13 @@ export const METRICS: readonly Metric[] = [
   ),
   counter(
     "sluice_decisions_unrecorded_total",
-    "Decided without a record, because the cell table was full.",
+    "Checks decided without being recorded, because the cell table was full.",
     ({ stats }) => stats.decisions.unrecorded,
   ),
   {
     name: "sluice_http_requests_total",
     type: "counter",
-    help: "Requests of the API by operation and status. A denial is a 200.",
+    help: "API requests by operation and status. A denial has status 200.",
     labels: ["operation", "status"],
     fold: "sum",
     samples: ({ api }) =>
@@ -132,7 +132,7 @@ export const METRICS: readonly Metric[] = [
   {
     name: "sluice_http_request_duration_seconds",
     type: "histogram",
-    help: "From the head of a request to its answer.",
+    help: "Duration of API requests, from the end of the headers to the answer.",
     labels: ["le"],
     fold: "sum",
     samples: ({ api }) => {
@@ -152,14 +152,14 @@ export const METRICS: readonly Metric[] = [
   {
     name: "sluice_http_connections_cut_total",
     type: "counter",
-    help: "Connections of the API that the server cut: too many pipelined requests, answers not read, or idle for too long.",
+    help: "API connections closed by the server: too many pipelined requests, answers not read, or idle for too long.",
     labels: ["reason"],
     fold: "sum",
     samples: ({ api }) => api.cuts.map(({ reason, count }) => ({ labels: { reason }, value: count })),
   },
   counter(
     "sluice_http_auth_failures_total",
-    "Requests of the API whose key is unknown, expired or revoked.",
+    "API requests with an unknown, expired or revoked key.",
     ({ api }) => api.authFailures,
   ),
   counter(
@@ -169,27 +169,27 @@ export const METRICS: readonly Metric[] = [
   ),
   counter(
     "sluice_spans_dropped_total",
-    "Spans that no collector will get: the queue was full, or the collector refused them.",
+    "Spans dropped because the queue was full or the collector refused them.",
     ({ api }) => api.spansDropped,
   ),
-  gauge("sluice_http_connections", "Connections of the API that are open.", ({ connections }) => connections),
+  gauge("sluice_http_connections", "Open API connections.", ({ connections }) => connections),
 
-  gauge("sluice_cells", "Keys that are held now.", ({ stats }) => stats.cells.live),
-  gauge("sluice_cells_max", "Keys that can be held at most.", ({ stats }) => stats.cells.max),
+  gauge("sluice_cells", "Keys in memory.", ({ stats }) => stats.cells.live),
+  gauge("sluice_cells_max", "Maximum number of keys in memory.", ({ stats }) => stats.cells.max),
   counter(
     "sluice_cells_evicted_total",
-    "Keys forgotten because the table, or the memory for names, was full.",
+    "Keys evicted because the cell table or the memory for names was full.",
     ({ stats }) => stats.cells.evicted,
   ),
-  gauge("sluice_name_bytes", "Bytes that the names of keys take now.", ({ stats }) => stats.cells.nameBytes),
+  gauge("sluice_name_bytes", "Memory used by the names of keys, in bytes.", ({ stats }) => stats.cells.nameBytes),
   gauge(
     "sluice_name_bytes_max",
-    "Bytes that the names of keys may take at most: 320 for each of sluice_cells_max. 0 without an origin and a global layer.",
+    "Maximum memory for the names of keys, in bytes: 320 per key of sluice_cells_max. 0 without an origin and a global layer.",
     ({ stats }) => stats.cells.nameBytesMax,
   ),
   gauge(
     "sluice_name_excess_bytes",
-    "Bytes that names of more than 320 bytes take beyond those.",
+    "Memory that names of more than 320 bytes use beyond those 320, in bytes.",
     ({ stats }) => stats.cells.nameExcessBytes,
   ),
   gauge(
@@ -199,38 +199,38 @@ export const METRICS: readonly Metric[] = [
   ),
   counter(
     "sluice_cells_expired_total",
-    "Keys forgotten because their windows were over.",
+    "Keys removed because their windows had expired.",
     ({ stats }) => stats.cells.expired,
   ),
   labelled(
     "counter",
     "sluice_clock_jumps_total",
-    "Backward jumps of the wall clock: small ones are held, large ones followed.",
+    "Backward jumps of the wall clock, by how they were handled: small ones are held, large ones followed.",
     "kind",
     ({ stats }) => ({ held: stats.clock.held, followed: stats.clock.followed }),
   ),
 
   gauge(
     "sluice_origin_connected",
-    "1 if the origin is connected; of several workers the number of those.",
+    "1 if the origin is connected; with several workers, the number of connected ones.",
     ({ stats }) => (stats.origin === null ? undefined : Number(stats.origin.store?.isConnected ?? true)),
   ),
   labelled(
     "gauge",
     "sluice_origin_breaker",
-    "1 for the state that the breaker around the origin is in.",
+    "1 for the current state of the circuit breaker around the origin (probing is half-open).",
     "state",
     ({ stats }) => (stats.origin === null ? {} : breakerStates(stats.origin.breaker)),
   ),
   counter(
     "sluice_origin_breaker_opened_total",
-    "Times the breaker around the origin opened.",
+    "Times the circuit breaker around the origin opened.",
     origin(({ breakerOpened }) => breakerOpened),
   ),
   labelled(
     "counter",
     "sluice_origin_operations_total",
-    "Calls to the origin. One may speak of many cells.",
+    "Calls to the origin. One call can cover many cells.",
     "operation",
     ({ stats }) => (stats.origin === null ? {} : { read: stats.origin.reads, raise: stats.origin.raises }),
   ),
@@ -242,7 +242,7 @@ export const METRICS: readonly Metric[] = [
   labelled(
     "counter",
     "sluice_origin_errors_total",
-    "Calls to the origin that failed, by kind: as the driver tells them, and late and junk.",
+    "Failed calls to the origin, by kind: the kinds that the driver reports, late (timeout) and junk (invalid answer).",
     "kind",
     ({ stats }) =>
       stats.origin === null
@@ -252,7 +252,7 @@ export const METRICS: readonly Metric[] = [
   {
     name: "sluice_origin_latency_seconds",
     type: "gauge",
-    help: "How long calls to the origin took since the start.",
+    help: "Latency of calls to the origin since the start.",
     labels: ["operation", "quantile"],
     fold: "max",
     samples: ({ stats }) =>
@@ -264,55 +264,55 @@ export const METRICS: readonly Metric[] = [
   },
   gauge(
     "sluice_origin_dirty_cells",
-    "Keys whose cost the origin has not confirmed.",
+    "Keys with cost that the origin has not confirmed.",
     origin(({ unreplayed }) => unreplayed),
   ),
   gauge(
     "sluice_origin_oldest_dirty_seconds",
-    "No cost has waited longer than this for the origin to confirm it.",
+    "Age of the oldest cost that the origin has not confirmed.",
     origin(({ oldestUnreplayedMs }) => seconds(oldestUnreplayedMs)),
     "max",
   ),
   counter(
     "sluice_origin_losses_total",
-    "Times the origin was found to have lost what it had confirmed.",
+    "Times the origin was found to have lost confirmed counts.",
     origin(({ losses }) => losses),
   ),
   counter(
     "sluice_origin_healed_cells_total",
-    "Single cells of which the origin held less than it had confirmed.",
+    "Cells for which the origin had a lower count than it had confirmed.",
     origin(({ healed }) => healed),
   ),
   gauge(
     "sluice_global_cells_behind",
-    "Cells that had a published count of this region although its origin was empty when this process started.",
+    "Cells with a published count of this region although its origin was empty when this process started.",
     global(({ cellsBehind }) => cellsBehind),
     "max",
   ),
 
   gauge(
     "sluice_parent_cells",
-    "Cells that the parent of workers holds for them, two per key.",
+    "Cells in the memory of the workers' parent, two per key.",
     parentStore(({ cells }) => cells),
   ),
   gauge(
     "sluice_parent_cells_max",
-    "Cells that the parent can hold at most.",
+    "Maximum number of cells in the parent.",
     parentStore(({ cellsMax }) => cellsMax),
   ),
   gauge(
     "sluice_parent_bytes",
-    "Bytes that these cells and their names take.",
+    "Memory used by these cells and their names, in bytes.",
     parentStore(({ bytes }) => bytes),
   ),
   gauge(
     "sluice_parent_bytes_max",
-    "Bytes that they may take at most.",
+    "Maximum memory for these cells and their names, in bytes.",
     parentStore(({ bytesMax }) => bytesMax),
   ),
   counter(
     "sluice_parent_cells_evicted_total",
-    "Cells that the parent forgot because it was full. The worker that counted one raises it again when it next needs it.",
+    "Cells that the parent evicted because it was full. The worker that counted such a cell raises it again when it needs it.",
     parentStore(({ evicted }) => evicted),
   ),
   labelled(
@@ -325,13 +325,13 @@ export const METRICS: readonly Metric[] = [
 
   gauge(
     "sluice_global_regions",
-    "Regions that are alive.",
+    "Live regions.",
     global(({ regionsLive }) => regionsLive),
     "max",
   ),
   gauge(
     "sluice_global_aliases",
-    "Other names of this region whose rows may not have expired: above 0 after a rename, or if one Redis is used under several names.",
+    "Other names of this region with rows that may not have expired: above 0 after a rename, or if one Redis is used under several names.",
     global(({ aliases }) => aliases.length),
     "max",
   ),
@@ -348,7 +348,7 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_global_rows",
-    "Rows of this region in the global counters, by the last full pass and what was added since.",
+    "Rows of this region in the global counters: those of the last full pass, plus those added since.",
     global(({ rows }) => rows.stored),
     "max",
   ),
@@ -371,7 +371,7 @@ export const METRICS: readonly Metric[] = [
   labelled(
     "counter",
     "sluice_global_errors_total",
-    "Failures of the global counters: rounds as publish and import, statements by the kind that the driver reports.",
+    "Failures of the global counters: publish and import count failed rounds, the other kinds failed statements, as the driver reports them.",
     "kind",
     ({ stats }) =>
       stats.global === null
@@ -397,7 +397,7 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_global_unpublished_cells",
-    "Keys that the next publish examines: changed since the last publish, or not taken by the store. Keys found below the floor are not included.",
+    "Keys that the next publish examines: changed since the last publish, or not accepted by the store. Keys found below the floor are not included.",
     global(({ unpublished }) => unpublished),
   ),
   counter(
@@ -407,13 +407,13 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_global_quarantined_rows",
-    "Rows that the database does not take, set aside until they expire.",
+    "Rows that the database refused; they are skipped until they expire.",
     ({ stats }) => stats.global?.store?.quarantined,
   ),
   labelled(
     "counter",
     "sluice_denials_total",
-    "The denial channel: rows emitted, rows dropped, cells inflated by another region's denial.",
+    "Denial channel: rows emitted, rows dropped, and cells inflated by a denial of another region.",
     "event",
     ({ stats }) => {
       if (stats.global === null) return {};
@@ -448,36 +448,36 @@ export const METRICS: readonly Metric[] = [
   labelled(
     "gauge",
     "sluice_denials_breaker",
-    "1 for the state that the breaker around the denial channel's writes is in.",
+    "1 for the current state of the circuit breaker around the writes of the denial channel (probing is half-open).",
     "state",
     denials(({ breaker }) => breakerStates(breaker), {}),
   ),
   counter(
     "sluice_denials_breaker_opened_total",
-    "Times the breaker around the denial channel's writes opened.",
+    "Times the circuit breaker around the writes of the denial channel opened.",
     denials(({ breakerOpened }) => breakerOpened, undefined),
   ),
   {
     ...labelled("counter", "sluice_over_admission_excess_total", "", "namespace", () => ({})),
-    help: "Cost that all regions together accepted over the limits, in windows that are over, by the id of the namespace.",
+    help: "Cost that all regions together accepted over the limits, in expired windows, by namespace id.",
     samples: (reading) => overAdmissions(reading, ({ excess }) => excess),
   },
   {
     ...labelled("counter", "sluice_over_admission_limits_total", "", "namespace", () => ({})),
-    help: "The sum of the limits of those windows: excess / limits is the measured error.",
+    help: "Sum of the limits of those windows: excess / limits is the measured error.",
     samples: (reading) => overAdmissions(reading, ({ limits }) => limits),
   },
 
   gauge(
     "sluice_admin_age_seconds",
-    "Since the store of keys, namespaces and overrides last answered.",
+    "Seconds since the store of keys, namespaces and overrides last answered.",
     ({ adminAgeMs }) => seconds(adminAgeMs),
     "max",
   ),
   labelled(
     "gauge",
     "sluice_event_loop_delay_seconds",
-    "How late the event loop was since the last scrape.",
+    "Delay of the event loop since the last scrape.",
     "quantile",
     ({ loopDelay }) => ({
       "0.5": seconds(loopDelay.p50Ms),
@@ -486,17 +486,17 @@ export const METRICS: readonly Metric[] = [
     }),
     "max",
   ),
-  gauge("sluice_processes", "Processes that answer requests.", () => 1),
-  gauge("process_resident_memory_bytes", "Resident memory.", ({ residentBytes }) => residentBytes),
+  gauge("sluice_processes", "Processes that serve requests.", () => 1),
+  gauge("process_resident_memory_bytes", "Resident memory in bytes.", ({ residentBytes }) => residentBytes),
   gauge(
     "nodejs_heap_size_used_bytes",
-    "Memory of the JavaScript heap that is in use.",
+    "Used memory of the JavaScript heap, in bytes.",
     ({ heapUsedBytes }) => heapUsedBytes,
   ),
-  counter("process_cpu_seconds_total", "What was used of the processors.", ({ cpuS }) => cpuS),
+  counter("process_cpu_seconds_total", "CPU time used, in seconds.", ({ cpuS }) => cpuS),
   gauge(
     "process_start_time_seconds",
-    "When it started, Unix seconds; of several workers the youngest.",
+    "Start time in Unix seconds; with several workers, of the youngest.",
     ({ startedAtMs }) => seconds(startedAtMs),
     "max",
   ),

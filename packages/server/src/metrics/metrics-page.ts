@@ -3,15 +3,15 @@ import { METRICS, type Metric } from "./metric-table.ts";
 
 const HEAD = `# Metrics
 
-The listener for operators (\`--ops-port\`, loopback by default) answers \`GET /metrics\` in the text format of Prometheus. With several workers
-their numbers are added up; where that makes no sense (an age, a quantile) the largest stands. Every series has the label \`region\`. No
-label is ever an identifier. A hundred namespaces of a server have names, shared among workspaces; the others are counted together, with empty names: there are fewer than
+The operators' listener (\`--ops-port\`, loopback by default) answers \`GET /metrics\` in the text format of Prometheus. With several workers
+their numbers are added up; of ages and quantiles the largest is shown. Every series has the label \`region\`. No
+label is ever an identifier. 100 namespaces of a server have their own series, shared among workspaces; the others are counted together, with empty names. There are fewer than
 2,000 series, whatever callers do. Each worker shares its own hundred, and of all of them the first hundred keep their names: with several workers, a
 workspace that only some of them serve may get fewer names than its share.
 
 \`sluice_build_info\` is 1, with the labels \`version\`, \`node\` and \`region\`.
 
-This page is made from the table in packages/server/src/metrics/metric-table.ts; \`npx vitest run packages/server/src/metrics -u\` renews it.
+This page is generated from the table in packages/server/src/metrics/metric-table.ts; \`npx vitest run packages/server/src/metrics -u\` updates it.
 `;
 
 const SECTIONS: readonly (readonly [string, RegExp])[] = [
@@ -46,13 +46,13 @@ In the library the breakers are \`stats().origin.breaker\` and \`stats().global.
 - **Denials**: \`rate(sluice_decisions_total{outcome="denied"}[5m])\` by \`reason\`; by namespace \`sluice_namespace_decisions_total\`.
 - **Is it converging?** \`sluice_origin_oldest_dirty_seconds\` should be below 1 and \`sluice_global_import_age_seconds\` below 10. In mode
   \`denials\` the latter is the age of the channel's last read, and should be below 12; in mode \`both\` see \`sluice_denials_read_age_seconds\` too.
-- **Is it deciding with less than it should?** \`rate(sluice_decisions_degraded_total[5m])\` is 0 while Redis answers and the first import is done.
+- **Are decisions degraded?** \`rate(sluice_decisions_degraded_total[5m])\` is 0 while Redis answers and the first import is done.
 - **How far over a limit did we go?** \`sluice_over_admission_excess_total / sluice_over_admission_limits_total\`: the measured error of
-  windows that are over, beside the bound of [guarantees.md](guarantees.md).
+  expired windows, to compare with the bound of [guarantees.md](guarantees.md).
 - **Is there room?** \`sluice_cells / sluice_cells_max\`, \`sluice_name_bytes / sluice_name_bytes_max\`, \`sluice_name_excess_bytes / sluice_name_excess_bytes_max\`, and \`rate(sluice_cells_evicted_total[5m])\`.
 `;
 
-const COLUMNS = ["metric", "type", "labels", "what it says"];
+const COLUMNS = ["metric", "type", "labels", "meaning"];
 
 export function metricsPage(): string {
   const sections = SECTIONS.map(([title, pattern]) => {

@@ -13,7 +13,7 @@ export function metricsText(readings: readonly Reading[], { version, region }: B
   const build: Family = {
     name: "sluice_build_info",
     type: "gauge",
-    help: "1, with what runs here.",
+    help: "Always 1; the labels describe the build.",
     samples: [{ labels: { version, node: process.versions.node, region }, value: 1 }],
   };
   const families = METRICS.map((metric) => ({ ...metric, samples: folded(metric, readings, region) }));
@@ -24,8 +24,8 @@ function folded({ samples, fold }: Metric, readings: readonly Reading[], region:
   const sums = new Map<string, { sample: Sample; value: number }>();
   const named = new Set<string>();
   for (const reading of readings) {
-    for (const one of samples(reading)) {
-      const sample = { ...one, labels: capped(one.labels, named) };
+    for (const counted of samples(reading)) {
+      const sample = { ...counted, labels: capped(counted.labels, named) };
       const name = `${sample.suffix ?? ""} ${JSON.stringify(sample.labels)}`;
       const known = sums.get(name);
       if (known === undefined) sums.set(name, { sample, value: sample.value });

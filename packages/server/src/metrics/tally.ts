@@ -55,7 +55,7 @@ export interface TallyReading {
   readonly seconds: number;
   /** Connections that were destroyed because of their limits. */
   readonly cuts: readonly CutCount[];
-  /** Spans that no collector will get: the queue was full, or the collector refused them. */
+  /** Spans dropped because the queue was full or the collector refused them. */
   readonly spansDropped: number;
   /** Requests whose key is unknown, expired or revoked. */
   readonly authFailures: number;

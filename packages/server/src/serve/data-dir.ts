@@ -33,7 +33,7 @@ export function prepareDataDir(settings: Pick<ServerSettings, "sqlUrl" | "dataDi
     const where = settings.sqlUrl === null ? "--data DIR, or SLUICE_DATA" : "in the URL of the database";
     throw new Failure(
       `the data folder cannot be used: ${error.message}`,
-      `name a folder that this user may write: ${where}`,
+      `use a folder that this user can write to: ${where}`,
     );
   }
   const risks = dataRisks(place.folder, place.database);

@@ -36,23 +36,23 @@ function risksOf(path: string, isFolder: boolean, uid: number): DataRisk[] {
   if (target === undefined) return [];
   if (!isTrusted(target)) return [foreign(path, target, kind)];
   if (!isFolder && !target.isFile()) {
-    return [{ isRefused: true, text: `${path} is not a regular file`, advice: "remove it, or name another folder" }];
+    return [{ isRefused: true, text: `${path} is not a regular file`, advice: "remove it, or use another folder" }];
   }
   const mode = (target.mode & 0o7777).toString(8).padStart(4, "0");
   if ((target.mode & OTHERS_WRITE) !== 0) {
-    const text = `every user of this machine may write to ${path} (mode ${mode}), and so could make keys`;
+    const text = `every user of this machine may write to ${path} (mode ${mode}), and so could create keys`;
     return [{ isRefused: true, text, advice: tightening(path) }];
   }
   if ((target.mode & GROUP_WRITES) === 0) return [];
-  const text = `the group with id ${target.gid} may write to ${path} (mode ${mode}): its members can make keys`;
+  const text = `the group with id ${target.gid} may write to ${path} (mode ${mode}): its members can create keys`;
   return [{ isRefused: false, text, advice: tightening(path) }];
 }
 
 function foreign(path: string, { uid }: Stats, kind: string): DataRisk {
-  const text = `${path} is a ${kind} of the user with id ${uid}, who could change what this server keeps`;
-  return { isRefused: true, text, advice: "name a folder of this user, or give it to this user with chown" };
+  const text = `${path} is a ${kind} owned by the user with id ${uid}, who could change the data of this server`;
+  return { isRefused: true, text, advice: "use a folder owned by this user, or change the owner with chown" };
 }
 
 function tightening(path: string): string {
-  return `chmod go-w ${path}, after a look at what is in it: others may have changed it`;
+  return `chmod go-w ${path}, and check its content first: other users may have changed it`;
 }

@@ -144,14 +144,14 @@ describe("drain", () => {
     const [server, drain, port] = await listening((_, response) => response.end("ok"));
     const agent = once();
     expect((await ask(port, agent)).connection).toBe("keep-alive");
-    let tellAllClosed = () => {};
+    let sendAllClosed = () => {};
     const allClosed = new Promise<void>((resolve) => {
-      tellAllClosed = resolve;
+      sendAllClosed = resolve;
     });
     const drained = drain.run(20_000, () => allClosed);
     await expect.poll(() => server.listening).toBe(false);
     expect((await ask(port, agent)).connection).toBe("keep-alive");
-    tellAllClosed();
+    sendAllClosed();
     await expect.poll(async () => (await ask(port, agent)).connection, { timeout: 10_000 }).toBe("close");
     expect(await drained).toBe(0);
   });

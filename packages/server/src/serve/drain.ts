@@ -60,7 +60,7 @@ export class Drain {
     if (allClosed !== undefined) await waited(allClosed(), acceptMs / ASK_AGAIN_MS);
     this.#isOpen = false;
     this.#lingersUntil = this.#lingerRounds;
-    for (const response of this.#underWay.values()) if (!response.headersSent) tellToGo(response);
+    for (const response of this.#underWay.values()) if (!response.headersSent) announceClose(response);
     for (; this.#sockets.size > 0 && performance.now() < endMs; this.#rounds++) {
       if (this.#rounds >= this.#lingersUntil) this.#closeIdle();
       await nextRound();
@@ -86,7 +86,7 @@ export class Drain {
       // Node ends the connection after the first answer that says so: of pipelined requests it must be the last.
       const before = this.#underWay.get(socket);
       if (before?.headersSent === false) before.setHeader("connection", "keep-alive");
-      tellToGo(response);
+      announceClose(response);
     }
     this.#underWay.set(socket, response);
     response.once("close", () => this.#ended(socket, response));
@@ -119,6 +119,6 @@ async function waited(work: Promise<void>, roundsMax: number): Promise<void> {
   for (let round = 0; !isDone && round < roundsMax; round++) await nextRound();
 }
 
-function tellToGo(response: ServerResponse): void {
+function announceClose(response: ServerResponse): void {
   response.setHeader("connection", "close");
 }

@@ -25,7 +25,7 @@ export function keyLines({ url, key, isTls }: Greeting): string {
   const trust = isTls ? " --insecure" : "";
   return [
     keyLine(key),
-    "Try it, and see the sixth time in a minute denied:",
+    "Try it (the sixth request within a minute is denied):",
     "",
     `  curl -s${trust} ${url}/v2/ratelimit.limit -H ${header(key)} -H 'Content-Type: application/json' -d '${BODY}'`,
     "",
@@ -35,13 +35,13 @@ export function keyLines({ url, key, isTls }: Greeting): string {
 function keyLine(key: KeyPlace): string {
   switch (key.kind) {
     case "shown":
-      return `Root key, shown this once: ${key.token}`;
+      return `Root key (shown only once): ${key.token}`;
     case "written":
-      return `Root key, written to ${key.path} (readable by this user alone): store it elsewhere, and delete the file`;
+      return `Root key written to ${key.path} (readable by this user only): store it elsewhere, and delete the file`;
     case "unwritten":
-      return `A root key was made, but could not be written (${key.reason}). Make another: ${ANOTHER}`;
+      return `A root key was created, but could not be written (${key.reason}). Create another: ${ANOTHER}`;
     case "known":
-      return `The root key was made at the first start, or preset. If it is lost: ${ANOTHER}`;
+      return `The root key was created at the first start, or preset. To create another: ${ANOTHER}`;
   }
 }
 

@@ -25,11 +25,17 @@ export function urlOf({ host, port }: Place, isTls: boolean): string {
 }
 
 const HINTS: Readonly<Record<string, readonly [string, string]>> = {
-  EADDRINUSE: ["something else listens there", "stop it, or choose another port; --port 0 takes any free one"],
-  EACCES: ["this user may not", "ports below 1024 are for root: choose another, such as 8080"],
-  EADDRNOTAVAIL: ["this machine does not have that address", "127.0.0.1 is this machine alone, 0.0.0.0 every network"],
-  ENOTFOUND: ["there is no such name", "give an address of this machine"],
-  EAI_AGAIN: ["the name could not be looked up", "give an address of this machine"],
+  EADDRINUSE: [
+    "the port is in use",
+    "stop the process that uses it, or choose another port; --port 0 takes any free port",
+  ],
+  EACCES: ["permission denied", "ports below 1024 are reserved for root: choose another, such as 8080"],
+  EADDRNOTAVAIL: [
+    "this machine does not have that address",
+    "127.0.0.1 listens on this machine only, 0.0.0.0 on all its networks",
+  ],
+  ENOTFOUND: ["the name does not exist", "use an address of this machine"],
+  EAI_AGAIN: ["the name could not be resolved", "use an address of this machine"],
 };
 
 function failureOf({ code = "", message }: NodeJS.ErrnoException, { host, port }: Place): Failure {

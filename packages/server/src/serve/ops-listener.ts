@@ -36,7 +36,7 @@ const CONNECTIONS_MAX = 100;
 /** Node answers further ones 503 itself: 1,500 pipelined requests for `/metrics` stopped the server for a second. */
 const REQUESTS_PER_CONNECTION = 1;
 
-export async function startOps({ host, port, ...asked }: OpsOptions): Promise<OpsListener> {
+export async function startOps({ host, port, ...sources }: OpsOptions): Promise<OpsListener> {
   const checkHost = hostCheck(usualNames(host));
   const server = createServer(TIMEOUTS, (request, response) => {
     if (hasSeveralHosts(request.rawHeaders)) {
@@ -48,9 +48,9 @@ export async function startOps({ host, port, ...asked }: OpsOptions): Promise<Op
       send(response, misdirected.status, { error: misdirected.message });
       return;
     }
-    answer(request, asked).then(
+    answer(request, sources).then(
       ([status, body]) => send(response, status, body),
-      () => send(response, 500, { error: "this should not have happened" }),
+      () => send(response, 500, { error: "internal error" }),
     );
   });
   server.timeout = STALLED_MS;
@@ -106,9 +106,12 @@ async function listenSomewhere(server: Server, host: string, port: number | null
 
 const PATHS = ["/health", "/ready", "/metrics"];
 
-type Asked = Pick<OpsOptions, "readiness" | "metrics">;
+type OpsSources = Pick<OpsOptions, "readiness" | "metrics">;
 
-async function answer(request: IncomingMessage, { readiness, metrics }: Asked): Promise<[number, object | string]> {
+async function answer(
+  request: IncomingMessage,
+  { readiness, metrics }: OpsSources,
+): Promise<[number, object | string]> {
   const path = (request.url ?? "").split("?", 1)[0]!;
   if (!PATHS.includes(path)) return [404, { error: `the routes are ${PATHS.join(", ")}` }];
   if (request.method !== "GET" && request.method !== "HEAD")

@@ -95,7 +95,7 @@ class ParentProcess implements Service {
     const withinMs = this.#settings.shutdownTimeoutMs + STOP_MORE_MS;
     const workers = [...this.#workers.values()];
     void Promise.all(workers.map(({ closed }) => closed)).then(() => {
-      for (const worker of workers) worker.tellAllClosed();
+      for (const worker of workers) worker.sendAllClosed();
     });
     const reports = await Promise.all(workers.map((worker) => worker.stop(withinMs)));
     await this.#admin.close();
@@ -106,7 +106,7 @@ class ParentProcess implements Service {
     const worker = cluster.fork();
     if (this.#settings.redisUrl === null) this.#host.serve(worker);
     const link = new WorkerLink(worker, number, { ...this.#settings, port: this.port }, isReplacement);
-    returnConnections(worker, () => [...this.#workers.values()].some((one) => one !== link && one.isListening));
+    returnConnections(worker, () => [...this.#workers.values()].some((other) => other !== link && other.isListening));
     link.onAskHitters((question) => this.#hitters(question));
     const bornMs = performance.now();
     this.#workers.set(number, link);
@@ -156,11 +156,11 @@ function worstOf(all: readonly (Readiness | null)[]): Readiness {
   const worst = (layer: keyof Readiness["layers"]): LayerState => {
     const states = answers.map(({ layers }) => layers[layer]);
     const status = BAD.find((bad) => states.some((state) => state.status === bad));
-    return states.find((state) => state.status === status) ?? { status: "away", reason: "no worker answers" };
+    return states.find((state) => state.status === status) ?? { status: "away", reason: "no worker responds" };
   };
   return {
     ready: answers.length > 0 && silent === 0 && answers.every(({ ready }) => ready),
-    ...(silent === 0 ? {} : { reason: `${silent} of ${all.length} workers do not answer` }),
+    ...(silent === 0 ? {} : { reason: `${silent} of ${all.length} workers do not respond` }),
     layers: { admin: worst("admin"), region: worst("region"), global: worst("global") },
   };
 }

@@ -4,7 +4,7 @@ import type { Directory } from "../admin/directory.ts";
 import { readinessOf } from "./readiness.ts";
 
 test.each([
-  ["the store was not read", { isLoaded: false, hasKeys: false, corrupt: [] as readonly string[] }, false, "away"],
+  ["the store has not been read", { isLoaded: false, hasKeys: false, corrupt: [] as readonly string[] }, false, "away"],
   ["nobody can be let in", { isLoaded: true, hasKeys: false, corrupt: [] as readonly string[] }, false, "degraded"],
   ["there is a key", { isLoaded: true, hasKeys: true, corrupt: [] as readonly string[] }, true, "ok"],
 ])("while %s", async (_, known, ready, status) => {

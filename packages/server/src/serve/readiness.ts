@@ -57,13 +57,13 @@ export function readinessOf(stats: Stats, directory: Directory, phase: Phase): R
 }
 
 function tooOld({ ageMs }: Directory): LayerState {
-  const reason = `the store has not answered for ${seconds(ageMs)}, longer than admin.ageMax: requests are answered 503`;
+  const reason = `the store has not responded for ${seconds(ageMs)}, longer than admin.ageMax: requests get status 503`;
   return { status: "away", reason };
 }
 
 function adminOf({ isLoaded, hasKeys, ageMs, corrupt }: Directory, writeFailure: string | null): LayerState {
-  if (!isLoaded) return { status: "away", reason: "the store of keys and namespaces was not read yet" };
-  if (!hasKeys) return { status: "degraded", reason: "there is no key yet" };
+  if (!isLoaded) return { status: "away", reason: "the store of keys and namespaces has not been read yet" };
+  if (!hasKeys) return { status: "degraded", reason: "no key exists yet" };
   if (ageMs <= ADMIN_STALE_MS) {
     if (writeFailure !== null) return { status: "degraded", reason: writeFailure };
     if (corrupt.length === 0) return { status: "ok" };
@@ -73,33 +73,36 @@ function adminOf({ isLoaded, hasKeys, ageMs, corrupt }: Directory, writeFailure:
       reason: `${corrupt.length === 1 ? "1 corrupt record is" : `${corrupt.length} corrupt records are`} ignored: ${named}`,
     };
   }
-  return { status: "degraded", reason: `the store has not answered for ${seconds(ageMs)}: what it last told stands` };
+  return {
+    status: "degraded",
+    reason: `the store has not responded for ${seconds(ageMs)}: using the records read before`,
+  };
 }
 
 function regionOf({ origin }: Stats): LayerState {
-  if (origin === null) return { status: "absent", reason: "no Redis: this server counts alone" };
+  if (origin === null) return { status: "absent", reason: "no Redis: this server limits alone" };
   const { breaker, store } = origin;
   if (store !== null && !store.isConnected) return { status: "away", reason: failureOf(store.lastFailure) };
   if (breaker === "closed") return { status: "ok" };
-  return { status: "degraded", reason: `most calls fail (${failureOf(store?.lastFailure)}): decided from memory` };
+  return { status: "degraded", reason: `most calls fail (${failureOf(store?.lastFailure)}): deciding from memory` };
 }
 
 function globalOf({ global }: Stats, isJoining: boolean): LayerState {
-  if (global === null) return { status: "absent", reason: "no SQL: this region counts alone" };
+  if (global === null) return { status: "absent", reason: "no SQL: this region limits alone" };
   const { store, importAgeMs, importEveryMs } = global;
   if (!global.isImported) {
     const why = failureOf(store?.lastFailure);
     if (isJoining) return { status: "degraded", reason: `waiting for the first import, at most 5 s (${why})` };
     return {
       status: "away",
-      reason: `no import since the start ${seconds(importAgeMs)} ago (${why}): limits regionally`,
+      reason: `no import since the start ${seconds(importAgeMs)} ago (${why}): limiting per region`,
     };
   }
   if (importAgeMs > Math.max(IMPORT_STALE_MS, IMPORTS_MISSED * importEveryMs)) {
     const why = failureOf(store?.lastFailure);
-    return { status: "away", reason: `nothing heard of other regions for ${seconds(importAgeMs)} (${why})` };
+    return { status: "away", reason: `no import from other regions for ${seconds(importAgeMs)} (${why})` };
   }
-  if (store !== null && !store.isReady) return { status: "degraded", reason: "the tables were not found yet" };
+  if (store !== null && !store.isReady) return { status: "degraded", reason: "the tables have not been found yet" };
   const { aliases, regionConflict } = global;
   if (regionConflict !== null) return { status: "degraded", reason: regionConflict };
   if (aliases.length === 0) return { status: "ok" };

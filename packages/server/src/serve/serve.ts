@@ -37,7 +37,7 @@ type Given = Pick<Loaded, "settings" | "warnings">;
 export async function serve({ settings, warnings }: Given, outside: Outside): Promise<StopReport> {
   const { out, onStop } = outside;
   let isTold = false;
-  const told = new Promise<void>((resolve) =>
+  const stopSignal = new Promise<void>((resolve) =>
     onStop(() => {
       isTold = true;
       resolve();
@@ -47,7 +47,7 @@ export async function serve({ settings, warnings }: Given, outside: Outside): Pr
   if (settings.rootKey !== null && settings.rootKey.length < KEY_LENGTH_SAFE) {
     log.warn("root-key.short", {
       length: settings.rootKey.length,
-      advice: `take ${KEY_LENGTH_SAFE} random characters or more`,
+      advice: `use ${KEY_LENGTH_SAFE} random characters or more`,
     });
   }
   for (const advice of warnings) log.warn("settings.doubtful", { advice });
@@ -75,7 +75,7 @@ export async function serve({ settings, warnings }: Given, outside: Outside): Pr
     redis: settings.redisUrl !== null,
     sql: settings.sqlUrl !== null,
   });
-  const failure = await Promise.race([told, greet(settings, service, outside, log)]);
+  const failure = await Promise.race([stopSignal, greet(settings, service, outside, log)]);
   log.info("stopping");
   const report = await service.stop();
   ops.close();
@@ -91,8 +91,8 @@ async function claimOf({ sqlUrl, dataDir, redisUrl }: ServerSettings, log: Log):
   const claim = await claimFolder(dataDir);
   if (claim.isShared && redisUrl === null) {
     log.warn("data.shared", {
-      reason: `another server runs on ${resolve(dataDir)}, and there is no Redis: each counts alone, so a limit holds once per server`,
-      advice: "stop one of them, give each a data folder, or give both the same Redis (redis.url)",
+      reason: `another server uses ${resolve(dataDir)}, and there is no Redis: each counts alone, so every limit applies per server`,
+      advice: "stop one of them, use separate data folders, or set the same Redis (redis.url) for both",
     });
   }
   return claim;
@@ -132,7 +132,7 @@ async function greet(
     out(keyLines({ url: urlOf({ host, port: service.port }, isTls), key, isTls }));
   } catch (error) {
     const { message } = error as Error;
-    if (error instanceof AdminSchemaError) return new Failure(message, "docs/keys.md says who needs which rights");
+    if (error instanceof AdminSchemaError) return new Failure(message, "docs/keys.md lists the required rights");
     if (error instanceof KeyNotRoot || error instanceof NameTaken) {
       return new Failure(`SLUICE_ROOT_KEY cannot be preset: ${message}`, "choose another: openssl rand -hex 24");
     }

@@ -22,6 +22,6 @@ test("worker link › a word to a worker that has just died does not end its par
   expect(worker.isConnected()).toBe(true);
   expect(await link.readiness()).toBeNull();
   expect(await link.ended).toEqual({ lost: 0, cut: 0, silent: 1 });
-  expect(await unheard).toMatch(/ended before it listened/);
+  expect(await unheard).toMatch(/exited before it was listening/);
   rmSync(folder, { recursive: true });
 });

@@ -25,25 +25,28 @@ export class WorkerLink {
   constructor(worker: Worker, number: number, settings: ServerSettings, isReplacement: boolean) {
     this.#worker = worker;
     let report: StopReport = { lost: 0, cut: 0, silent: 1 };
-    let failure = new Failure(`worker ${number} ended before it listened`, "its last lines on standard error say why");
+    let failure = new Failure(
+      `worker ${number} exited before it was listening`,
+      "see its last lines on standard error",
+    );
     worker.on("message", (raw) => {
       const message = messageOf<FromWorker>(raw);
       if (message === undefined) return;
-      if (message.kind === "born") this.#tell({ kind: "settings", settings, number, isReplacement });
+      if (message.kind === "born") this.#send({ kind: "settings", settings, number, isReplacement });
       if (message.kind === "stopped") report = message.report;
       if (message.kind === "failed") failure = new Failure(message.message, message.hint);
-      for (const hear of this.#waiting) hear(message);
+      for (const listener of this.#waiting) listener(message);
     });
     // A channel that breaks is followed by the exit.
     worker.on("error", () => {});
     this.ended = new Promise((resolve) => {
       worker.once("exit", () => {
         resolve(report);
-        for (const hear of this.#waiting) hear(null);
+        for (const listener of this.#waiting) listener(null);
       });
     });
-    this.closed = this.#hear("closed", null).then(() => {});
-    this.listening = this.#hear("listening", null).then((message) => {
+    this.closed = this.#receive("closed", null).then(() => {});
+    this.listening = this.#receive("listening", null).then((message) => {
       if (message === null) throw failure;
       this.#isListening = true;
       return message.port;
@@ -61,23 +64,23 @@ export class WorkerLink {
 
   /** Null if it does not answer. */
   async readiness(): Promise<Readiness | null> {
-    const answer = this.#hear("readiness", ANSWER_WITHIN_MS);
-    this.#tell({ kind: "readiness" });
+    const answer = this.#receive("readiness", ANSWER_WITHIN_MS);
+    this.#send({ kind: "readiness" });
     return (await answer)?.readiness ?? null;
   }
 
   /** Null if it does not answer. */
   async reading(): Promise<Reading | null> {
-    const answer = this.#hear("reading", ANSWER_WITHIN_MS);
-    this.#tell({ kind: "reading" });
+    const answer = this.#receive("reading", ANSWER_WITHIN_MS);
+    this.#send({ kind: "reading" });
     return (await answer)?.reading ?? null;
   }
 
   /** Null if it does not answer. */
   async hitters(question: HittersQuestion): Promise<HittersReading | null> {
     const ask = ++this.#asks;
-    const answer = this.#hear("hitters", ANSWER_WITHIN_MS, (message) => message.ask === ask);
-    this.#tell({ kind: "hitters", ask, question });
+    const answer = this.#receive("hitters", ANSWER_WITHIN_MS, (message) => message.ask === ask);
+    this.#send({ kind: "hitters", ask, question });
     return (await answer)?.reading ?? null;
   }
 
@@ -87,21 +90,21 @@ export class WorkerLink {
       const message = messageOf<FromWorker>(raw);
       if (message?.kind !== "ask-hitters") return;
       void answer(message.question).then((reading) => {
-        this.#tell({ kind: "all-hitters", ask: message.ask, reading });
+        this.#send({ kind: "all-hitters", ask: message.ask, reading });
       });
     });
   }
 
   /** Resolves when it has read the admin store, or does not answer. */
   async refresh(): Promise<void> {
-    const answer = this.#hear("refreshed", ANSWER_WITHIN_MS);
-    this.#tell({ kind: "refresh" });
+    const answer = this.#receive("refreshed", ANSWER_WITHIN_MS);
+    this.#send({ kind: "refresh" });
     await answer;
   }
 
   /** Resolves with its report; a worker that has not stopped by the deadline is killed. */
   async stop(withinMs: number): Promise<StopReport> {
-    this.#tell({ kind: "stop" });
+    this.#send({ kind: "stop" });
     const kill = setTimeout(() => this.kill(), withinMs);
     const report = await this.ended;
     clearTimeout(kill);
@@ -109,15 +112,15 @@ export class WorkerLink {
   }
 
   /** Tells it that no worker takes connections any more. */
-  tellAllClosed(): void {
-    this.#tell({ kind: "all-closed" });
+  sendAllClosed(): void {
+    this.#send({ kind: "all-closed" });
   }
 
   kill(): void {
     this.#worker.process.kill("SIGKILL");
   }
 
-  #tell(message: FromParent): void {
+  #send(message: FromParent): void {
     if (!this.#worker.isConnected()) return;
     try {
       // Without a callback, a worker that dies meanwhile (EPIPE) would end its parent. Its exit is heard anyway.
@@ -128,7 +131,7 @@ export class WorkerLink {
   }
 
   /** The next message of that kind that is meant; null if the worker ends, or the time is over. */
-  #hear<Kind extends FromWorker["kind"]>(
+  #receive<Kind extends FromWorker["kind"]>(
     kind: Kind,
     withinMs: number | null,
     isMeant: (message: Extract<FromWorker, { kind: Kind }>) => boolean = () => true,
@@ -136,11 +139,11 @@ export class WorkerLink {
     return new Promise((resolve) => {
       const settle = (message: FromWorker | null) => {
         if (message !== null && message.kind !== kind) return;
-        const heard = message as Extract<FromWorker, { kind: Kind }> | null;
-        if (heard !== null && !isMeant(heard)) return;
+        const received = message as Extract<FromWorker, { kind: Kind }> | null;
+        if (received !== null && !isMeant(received)) return;
         clearTimeout(timer);
         this.#waiting.delete(settle);
-        resolve(heard);
+        resolve(received);
       };
       const timer = withinMs === null ? undefined : setTimeout(() => settle(null), withinMs);
       this.#waiting.add(settle);

@@ -23,48 +23,48 @@ export async function runWorker(channel: NodeJS.Process): Promise<number> {
 }
 
 async function work(parent: Parent): Promise<number> {
-  parent.tell({ kind: "born" });
-  const told = await parent.settings;
-  const log = createLog(told.settings.logLevel, { worker: told.number });
+  parent.send({ kind: "born" });
+  const assignment = await parent.settings;
+  const log = createLog(assignment.settings.logLevel, { worker: assignment.number });
   let server: Server;
   try {
-    server = await startServer(told.settings, log, {
+    server = await startServer(assignment.settings, log, {
       askAll: (question) => parent.askHitters(question),
       allClosed: () => parent.allClosed(),
-      listensEarlyOn: told.isReplacement ? parent.stop : null,
+      listensEarlyOn: assignment.isReplacement ? parent.stop : null,
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    await parent.tellLast({ kind: "failed", message: error.message, hint: error.hint });
+    await parent.sendLast({ kind: "failed", message: error.message, hint: error.hint });
     return 1;
   }
   return obey(parent, server, log);
 }
 
 async function obey(parent: Parent, server: Server, log: Log): Promise<number> {
-  parent.onAsk("readiness", async () => parent.tell({ kind: "readiness", readiness: await server.readiness() }));
+  parent.onAsk("readiness", async () => parent.send({ kind: "readiness", readiness: await server.readiness() }));
   parent.onAsk("reading", async () => {
-    for (const reading of await server.readings()) parent.tell({ kind: "reading", reading });
+    for (const reading of await server.readings()) parent.send({ kind: "reading", reading });
   });
   parent.onAsk("refresh", async () => {
     await server.refresh();
-    parent.tell({ kind: "refreshed" });
+    parent.send({ kind: "refreshed" });
   });
   parent.onHitters((question) => server.hitters(question));
-  parent.tell({ kind: "listening", port: server.port });
+  parent.send({ kind: "listening", port: server.port });
   await parent.stop;
   const report = await server.stop();
   log.debug("worker.stopped", report);
-  await parent.tellLast({ kind: "stopped", report });
+  await parent.sendLast({ kind: "stopped", report });
   return 0;
 }
 
 class Parent {
   readonly #channel: NodeJS.Process;
-  #hearAllClosed = () => {};
+  #onAllClosed = () => {};
   readonly #answers = new Map<FromParent["kind"], () => Promise<void>>();
   /** Questions that the parent has not answered yet, by number. */
-  readonly #asked = new Map<number, (reading: HittersReading) => void>();
+  readonly #pending = new Map<number, (reading: HittersReading) => void>();
   #asks = 0;
   #hitters: (question: HittersQuestion) => HittersReading | null = () => null;
   readonly settings: Promise<Extract<FromParent, { kind: "settings" }>>;
@@ -82,13 +82,13 @@ class Parent {
         const message = messageOf<FromParent>(raw);
         if (message?.kind === "settings") settle(message);
         if (message?.kind === "stop") resolve();
-        if (message?.kind === "all-closed") this.#hearAllClosed();
+        if (message?.kind === "all-closed") this.#onAllClosed();
         if (message?.kind === "hitters") {
-          this.tell({ kind: "hitters", ask: message.ask, reading: this.#hitters(message.question) });
+          this.send({ kind: "hitters", ask: message.ask, reading: this.#hitters(message.question) });
         }
         if (message?.kind === "all-hitters") {
-          this.#asked.get(message.ask)?.(message.reading);
-          this.#asked.delete(message.ask);
+          this.#pending.get(message.ask)?.(message.reading);
+          this.#pending.delete(message.ask);
         }
         if (message !== undefined) void this.#answers.get(message.kind)?.();
       });
@@ -110,25 +110,25 @@ class Parent {
   askHitters(question: HittersQuestion): Promise<HittersReading> {
     const ask = ++this.#asks;
     return new Promise((resolve) => {
-      this.#asked.set(ask, resolve);
-      this.tell({ kind: "ask-hitters", ask, question });
+      this.#pending.set(ask, resolve);
+      this.send({ kind: "ask-hitters", ask, question });
     });
   }
 
   /** Says that this worker takes no more connections; resolves when none of them does. */
   allClosed(): Promise<void> {
     return new Promise((resolve) => {
-      this.#hearAllClosed = resolve;
-      this.tell({ kind: "closed" });
+      this.#onAllClosed = resolve;
+      this.send({ kind: "closed" });
     });
   }
 
-  tell(message: FromWorker): void {
-    void this.tellLast(message);
+  send(message: FromWorker): void {
+    void this.sendLast(message);
   }
 
   /** Resolves when it is sent, or nobody is there to hear it. */
-  tellLast(message: FromWorker): Promise<void> {
+  sendLast(message: FromWorker): Promise<void> {
     return new Promise((resolve) => {
       if (this.#channel.send === undefined || !this.#channel.connected) resolve();
       else this.#channel.send(marked(message), undefined, undefined, () => resolve());

@@ -16,11 +16,11 @@ const REPEAT_MS = 60_000;
 const TRY_AGAIN_MS = 5_000;
 
 const REASONS: Readonly<Record<FailureKind, string>> = {
-  full: "the disk of the store is full: nothing can be changed",
-  forbidden: "the store is read-only for this server: nothing can be changed",
+  full: "the disk of the store is full: changes are refused",
+  forbidden: "the store is read-only for this server: changes are refused",
   lock: "the store was locked by another process for too long: the last change was not made",
   missing: "a table of the store is missing: the last change was not made",
-  away: "the store did not take the last change",
+  away: "the store refused the last change",
 };
 
 export class WriteWatch {

@@ -21,14 +21,14 @@ interface Way {
 }
 
 const WORDS: Readonly<Record<string, string>> = {
-  EACCES: "this user may not write there",
-  EPERM: "this user may not write there",
+  EACCES: "this user cannot write there",
+  EPERM: "this user cannot write there",
   EROFS: "the file system is mounted read-only",
   ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota of this user is used up",
+  EDQUOT: "the disk quota of this user is exceeded",
   ENOTDIR: "it is not a folder",
-  ENOENT: "its file system does not take new folders",
-  ELOOP: "it is a symbolic link that leads back to itself",
+  ENOENT: "its file system does not allow new folders",
+  ELOOP: "it is a symbolic link that points to itself",
   ENAMETOOLONG: "the name is too long",
 };
 

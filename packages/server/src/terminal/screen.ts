@@ -22,13 +22,13 @@ export function systemScreen(input: NodeJS.ReadStream, output: NodeJS.WriteStrea
     onKey: (callback) => {
       // Keys from elsewhere than a terminal are none.
       if (input.isTTY !== true) return () => {};
-      const hear = (chunk: Buffer) => {
+      const onData = (chunk: Buffer) => {
         for (const key of chunk.toString()) callback(key);
       };
       input.setRawMode(true);
-      input.on("data", hear);
+      input.on("data", onData);
       return () => {
-        input.off("data", hear);
+        input.off("data", onData);
         input.setRawMode(false);
         input.pause();
       };

@@ -45,7 +45,7 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
       title: "Sluice",
       version: "2",
       description:
-        "Rate limits over HTTP. Every call is a POST with a JSON body and 'Authorization: Bearer <root key>'.",
+        "Rate limits over HTTP. Every request is a POST with a JSON body and 'Authorization: Bearer <root key>'.",
     },
     security: [{ rootKey: [] }],
     components: {
@@ -69,7 +69,7 @@ function operationOf({ operation, summary, action, body, data, isList, problems 
   return {
     operationId: operation,
     summary,
-    description: `Needs the permission \`ratelimit.*.${action}\`${action === "create_namespace" ? "" : ", or the same for the id of the namespace"}.`,
+    description: `Needs the permission \`ratelimit.*.${action}\`${action === "create_namespace" ? "" : ", or the same permission for the id of the namespace"}.`,
     requestBody: { required: true, content: contentOf(plain(body)) },
     responses,
   };

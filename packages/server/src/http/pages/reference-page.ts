@@ -43,7 +43,7 @@ function sectionOf(path: string, { operationId, summary, description, requestBod
   return `<h2 id="${escaped(operationId)}"><code>POST ${escaped(path)}</code></h2><p>${escaped(summary)} ${marked(description)}</p>
 <h3>Body</h3><pre>${escaped(JSON.stringify(exampleOf(body), null, 2))}</pre>${tableOf(body)}
 <h3>data</h3>${tableOf(answer.properties?.["data"] ?? {})}
-<h3>Problems</h3><table>${statuses.map(([status, one]) => `<tr><td>${status}<td>${escaped(one.description)}`).join("")}</table>`;
+<h3>Problems</h3><table>${statuses.map(([status, problem]) => `<tr><td>${status}<td>${escaped(problem.description)}`).join("")}</table>`;
 }
 
 function tableOf(schema: Schema): string {
@@ -64,10 +64,10 @@ function rowsOf(schema: Schema, prefix: string): string[] {
 }
 
 function typeOf({ type, anyOf, minimum, maximum, minLength, maxLength }: Schema): string {
-  const one = type ?? (anyOf ?? []).map((each) => each.type ?? JSON.stringify(each.const)).join(" or ");
-  if (minimum !== undefined) return `${one} from ${minimum} to ${maximum}`;
-  if (minLength !== undefined) return `${one} of ${minLength} to ${maxLength} characters`;
-  return one;
+  const typeName = type ?? (anyOf ?? []).map((each) => each.type ?? JSON.stringify(each.const)).join(" or ");
+  if (minimum !== undefined) return `${typeName} from ${minimum} to ${maximum}`;
+  if (minLength !== undefined) return `${typeName} of ${minLength} to ${maxLength} characters`;
+  return typeName;
 }
 
 function exampleOf(schema: Schema): unknown {

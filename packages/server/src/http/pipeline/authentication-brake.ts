@@ -57,8 +57,7 @@ export class AuthenticationBrake {
       return undefined;
     }
     this.#report(network, budget.failures, nowMs);
-    const detail =
-      "Too many requests with unknown keys came from this address. Requests with a valid key are not affected.";
+    const detail = "Too many requests with unknown keys from this address. Requests with a valid key are not affected.";
     return new Problem("authentication_failures", detail, { retryAfterS: WHOLE_AGAIN_MS / 1_000 });
   }
 

@@ -20,12 +20,15 @@ export function authenticate(
 
 function tokenOf(authorization: string | undefined): string {
   if (authorization === undefined) {
-    throw new Problem("malformed_authorization", "The header Authorization is missing: send 'Bearer <root key>'.");
+    throw new Problem(
+      "malformed_authorization",
+      "The Authorization header is missing. Send 'Authorization: Bearer <root key>'.",
+    );
   }
   if (authorization.slice(0, BEARER.length).toLowerCase() !== BEARER) {
-    throw new Problem("malformed_authorization", "The header Authorization must be 'Bearer <root key>'.");
+    throw new Problem("malformed_authorization", "The Authorization header must be 'Bearer <root key>'.");
   }
   const token = authorization.slice(BEARER.length).trim();
-  if (token === "") throw new Problem("malformed_authorization", "The key in the header Authorization is empty.");
+  if (token === "") throw new Problem("malformed_authorization", "The key in the Authorization header is empty.");
   return token;
 }

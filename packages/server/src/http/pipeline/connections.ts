@@ -168,8 +168,8 @@ export class Connections {
 
   #cutLargest(): void {
     let largest: Connection | undefined;
-    for (const one of this.#open.values()) {
-      if (largest === undefined || one.heldBytes > largest.heldBytes) largest = one;
+    for (const connection of this.#open.values()) {
+      if (largest === undefined || connection.heldBytes > largest.heldBytes) largest = connection;
     }
     if (largest !== undefined) this.#cut(largest, "unread");
   }

@@ -30,7 +30,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
     const why = bytes.length === 0 ? "nothing" : (error as Error).message.replaceAll(/\s+/g, " ").slice(0, 120);
     throw Problem.at("body", `must be JSON; got ${why}`);
   }
-  if (members !== membersOf(value)) throw Problem.at("body", "must name each field once; one is there twice");
+  if (members !== membersOf(value)) throw Problem.at("body", "must not repeat a field");
   return value;
 }
 

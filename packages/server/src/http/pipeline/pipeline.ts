@@ -31,7 +31,7 @@ import type { Connections, Turn } from "./connections.ts";
 import { checkHost, type HostCheck, hostCheck } from "./host-check.ts";
 import { parseJsonBody } from "./json-text.ts";
 import { answerPage } from "./page-answer.ts";
-import { Recorder } from "./record.ts";
+import { RequestRecorder } from "./record.ts";
 import { RefusalStep } from "./refusal.ts";
 import { readBody } from "./request-body.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -69,7 +69,7 @@ const METHODS = ["POST"];
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #problemOfHost: HostCheck;
-  readonly #recorder: Recorder;
+  readonly #recorder: RequestRecorder;
   readonly #refusal: RefusalStep;
   readonly #nextId = requestIds();
 
@@ -77,7 +77,7 @@ export class Pipeline {
     const { tally, requestLog, log, settings } = parts;
     this.#parts = parts;
     this.#problemOfHost = hostCheck(settings.hosts);
-    this.#recorder = new Recorder(tally, requestLog);
+    this.#recorder = new RequestRecorder(tally, requestLog);
     const brake = new AuthenticationBrake(log, settings.connectionsMax);
     this.#refusal = new RefusalStep({ log, tally, brake, recorder: this.#recorder });
   }

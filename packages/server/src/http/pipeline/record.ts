@@ -4,7 +4,7 @@ import type { Tally } from "../../metrics/tally.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { RequestLog } from "./request-log.ts";
 
-export class Recorder {
+export class RequestRecorder {
   readonly #tally: Tally;
   readonly #requestLog: RequestLog | null;
 

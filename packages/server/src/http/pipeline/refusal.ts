@@ -8,14 +8,14 @@ import { Problem } from "../../contract/problem.ts";
 import type { Log } from "../../log/log.ts";
 import type { Tally } from "../../metrics/tally.ts";
 import type { AuthenticationBrake } from "./authentication-brake.ts";
-import type { Recorder } from "./record.ts";
+import type { RequestRecorder } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 
 interface RefusalParts {
   readonly log: Log;
   readonly tally: Tally;
   readonly brake: AuthenticationBrake;
-  readonly recorder: Recorder;
+  readonly recorder: RequestRecorder;
 }
 
 export class RefusalStep {
@@ -58,7 +58,7 @@ export function problemOf(error: unknown, log: Log, requestId: string): Problem 
     requestId,
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
-  return new Problem("internal_error", "This should not have happened. The server's log says more.");
+  return new Problem("internal_error", "Internal error. The server's log has the details, under this request id.");
 }
 
 /** Refusals have the names of problems, and their fields those of a body. */

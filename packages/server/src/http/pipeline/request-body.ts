@@ -58,7 +58,7 @@ function refusalOf({ headers }: IncomingMessage, bytesMax: number): Problem | un
   const { "content-type": type, "content-encoding": encoding, "content-length": length } = headers;
   if (length !== undefined && Number(length) > bytesMax) return tooLarge(bytesMax);
   if (type !== "application/json" && (type === undefined || !JSON_TYPE.test(type))) {
-    return new Problem("unsupported_media_type", "The Content-Type must be application/json, in UTF-8.");
+    return new Problem("unsupported_media_type", "The Content-Type must be application/json with UTF-8.");
   }
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     return new Problem("unsupported_media_type", "The body must be sent without a Content-Encoding.");
@@ -67,5 +67,8 @@ function refusalOf({ headers }: IncomingMessage, bytesMax: number): Problem | un
 }
 
 function tooLarge(bytesMax: number): Problem {
-  return new Problem("body_too_large", `The body is larger than the ${bytesMax} bytes that this server takes.`);
+  return new Problem(
+    "body_too_large",
+    `The body is larger than ${bytesMax} bytes, the maximum of this server (setting http.bodyMax).`,
+  );
 }

@@ -97,8 +97,8 @@ function levelOf(status: number): "info" | "warn" | "error" {
 /** A denial is answered with 200 as an allow is: the line says which, and why. Of a batch, the reason of the first item that failed. */
 function outcomeOf(data: unknown): object {
   if (isBatch(data)) {
-    const failed = data.limits.find((one) => !one.passed);
-    const degraded = data.limits.some((one) => one.degraded);
+    const failed = data.limits.find((item) => !item.passed);
+    const degraded = data.limits.some((item) => item.degraded);
     return { success: data.passed, reason: failed?.reason ?? "allowed", degraded };
   }
   const { success, reason, degraded } = data as Partial<LimitData>;

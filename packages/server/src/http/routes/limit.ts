@@ -46,17 +46,18 @@ export function multiLimit(
 
 function batchAnswer({ success: passed, items }: DecidedBatch): Answer<MultiLimitData> {
   const limits = items.map(itemOf);
-  // The headers tell about one limit: of the first item that failed, else of the one with the least left.
-  let told = limits.findIndex((item) => !item.passed);
-  if (told === -1) told = limits.reduce((low, item, at) => (item.remaining < limits[low]!.remaining ? at : low), 0);
-  return { data: { passed, limits }, checked: checkedOf(items[told]!, passed || limits[told]!.passed) };
+  // The headers describe one limit: that of the first item that failed, otherwise of the item with the least left.
+  let shownAt = limits.findIndex((item) => !item.passed);
+  if (shownAt === -1)
+    shownAt = limits.reduce((low, item, at) => (item.remaining < limits[low]!.remaining ? at : low), 0);
+  return { data: { passed, limits }, checked: checkedOf(items[shownAt]!, passed || limits[shownAt]!.passed) };
 }
 
 function itemOf({ resolved, decision, isShadowed }: DecidedRequest): MultiLimitData["limits"][number] {
   const { success, limit: max, remaining, reset, reason, degraded } = decision;
   const item: MultiLimitData["limits"][number] = {
-    namespace: resolved.asked.namespace,
-    identifier: resolved.asked.identifier,
+    namespace: resolved.original.namespace,
+    identifier: resolved.original.identifier,
     limit: max,
     remaining,
     reset,

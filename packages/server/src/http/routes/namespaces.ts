@@ -30,7 +30,10 @@ export async function listNamespaces(
   const listed = all.filter(
     ({ id, deletedAtMs }) => (body.deleted === true || deletedAtMs === null) && may(key, "read_namespace", id),
   );
-  if (listed.length === 0 && !key.permissions.some((one) => one === "*" || one.endsWith(".read_namespace"))) {
+  if (
+    listed.length === 0 &&
+    !key.permissions.some((permission) => permission === "*" || permission.endsWith(".read_namespace"))
+  ) {
     throw lacking("read_namespace");
   }
   return pageOf(listed, body, ({ name, id }) => `${name}\u0000${id}`, dataOf);

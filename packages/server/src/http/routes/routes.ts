@@ -16,7 +16,7 @@ import { topIdentifiers } from "./top-identifiers.ts";
 export const ROUTES: readonly Route[] = [
   route({
     operation: "ratelimit.limit",
-    summary: "Ask whether a request may go on, and count it if so. A denial is an answer with status 200.",
+    summary: "Check whether a request is allowed, and count it if so. A denial has status 200, too.",
     action: "limit",
     body: schemas.LimitBody,
     data: schemas.LimitData,
@@ -26,7 +26,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route({
     operation: "ratelimit.multiLimit",
-    summary: "Ask about several limits at once: all are counted, or none.",
+    summary: "Check several limits at once: all of them are counted, or none.",
     action: "limit",
     body: schemas.MultiLimitBody,
     data: schemas.MultiLimitData,
@@ -35,7 +35,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route({
     operation: "ratelimit.inspect",
-    summary: "Explain what a request would be answered, and from which counts. Counts nothing.",
+    summary: "Explain how a request would be decided, and from which counts. Counts nothing.",
     action: "read_namespace",
     body: schemas.InspectBody,
     data: schemas.InspectData,
@@ -45,7 +45,7 @@ export const ROUTES: readonly Route[] = [
   route({
     operation: "ratelimit.topIdentifiers",
     summary:
-      "List who used a namespace most, or was denied most, over the last five minutes, with bounds of each count.",
+      "List the identifiers with the most accepted cost, or the most denials, in a namespace over the last five minutes, with bounds of each count.",
     action: "read_namespace",
     body: schemas.TopIdentifiersBody,
     data: schemas.TopIdentifiersData,
@@ -54,7 +54,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route({
     operation: "ratelimit.setOverride",
-    summary: "Give an identifier, or all that match a pattern, a limit and duration of their own.",
+    summary: "Set a limit and a duration for one identifier, or for all that match a pattern.",
     action: "set_override",
     body: schemas.SetOverrideBody,
     data: schemas.OverrideIdData,
@@ -101,7 +101,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route({
     operation: "ratelimit.createNamespace",
-    summary: "Make a namespace. The name of a deleted one can be used again, and starts from zero.",
+    summary: "Create a namespace. The name of a deleted one can be used again; its counts start from zero.",
     action: "create_namespace",
     body: schemas.CreateNamespaceBody,
     data: schemas.NamespaceData,
@@ -110,7 +110,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route({
     operation: "ratelimit.updateNamespace",
-    summary: "Turn a namespace into a shadow, which never denies, or back.",
+    summary: "Turn shadow mode (count and report, never deny) of a namespace on or off.",
     action: "update_namespace",
     body: schemas.UpdateNamespaceBody,
     data: schemas.NamespaceData,
@@ -119,7 +119,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route({
     operation: "ratelimit.deleteNamespace",
-    summary: "Delete a namespace: its limits answer 410 from then on. It can be restored.",
+    summary: "Delete a namespace: requests for it get status 410. It can be restored.",
     action: "delete_namespace",
     body: schemas.NamespaceBody,
     data: schemas.NamespaceData,
@@ -137,7 +137,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route({
     operation: "ratelimit.listChanges",
-    summary: "List what was changed in the workspace, the newest first: who, what, before and after.",
+    summary: "List the changes in the workspace, newest first: actor, action, and the values before and after.",
     action: "read_audit",
     body: schemas.ListChangesBody,
     data: schemas.ChangesData,

@@ -15,7 +15,10 @@ export async function topIdentifiers(
 ): Promise<Answer<TopIdentifiersData>> {
   const { id } = namespaceFor(directory, caller, idOrName, "read_namespace");
   if (hitters === null) {
-    throw new Problem("hitters_off", "This server ranks no identifiers: its setting hitters.namespaces is 0.");
+    throw new Problem(
+      "hitters_off",
+      "Top identifiers are turned off on this server (setting hitters.namespaces is 0).",
+    );
   }
   const { workspace } = caller;
   await quota.chargeRead(workspace, RANKING_UNITS - ARRIVAL_COST);

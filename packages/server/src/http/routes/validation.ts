@@ -50,7 +50,7 @@ function flawOf({ keyword, instancePath, params, parentSchema, data }: ErrorObje
     const known = Object.keys(properties ?? {});
     const meant = nearest(name, known);
     const fix = meant === undefined ? `fields are ${known.join(", ")}` : `did you mean ${meant}?`;
-    return { location: `${at}.${name}`, message: "is no field of this request", fix };
+    return { location: `${at}.${name}`, message: "is not a field of this request", fix };
   }
   const rule = ownRule ?? (keyword === "type" ? `an ${String(params["type"])}` : keyword);
   return { location: at, message: `must be ${rule}; got ${gotOf(data)}` };

@@ -10,14 +10,14 @@ const WINDOW_MIN_MS = 1_000;
 export function convergenceFindings(settings: Checked): readonly Finding[] {
   const found = [flushFinding(settings), roundsFinding(settings), floorFinding(settings), modeFinding(settings)];
   const warnings = [...found, closeFinding(settings)].filter((finding) => finding !== null);
-  return warnings.length > 0 ? warnings : [ok("convergence", "the settings suit each other")];
+  return warnings.length > 0 ? warnings : [ok("convergence", "the settings are consistent")];
 }
 
 /** A process learns of another one's cost after up to two flushes: its own and the other's. */
 function flushFinding({ convergence, redisUrl, workers }: Checked): Finding | null {
   const { flushMs } = convergence;
   if ((redisUrl === null && workers === 1) || 2 * flushMs < WINDOW_MIN_MS) return null;
-  const text = `flushMs is ${flushMs}: processes of a region learn of each other's cost after up to ${2 * flushMs} ms, and windows that short are over by then`;
+  const text = `flushMs is ${flushMs}: processes of a region receive each other's counts after up to ${2 * flushMs} ms, too late for windows of that length`;
   return warn("convergence", text, "set flushMs below 500, or use longer windows");
 }
 
@@ -28,7 +28,7 @@ function roundsFinding({ convergence, sqlUrl }: Checked): Finding | null {
   return warn(
     "convergence",
     text,
-    "regions would admit most of such a window alone: lower them, or raise globalDurationMin",
+    "each region would decide most of such a window alone: lower them, or raise globalDurationMin",
   );
 }
 
@@ -36,22 +36,22 @@ function roundsFinding({ convergence, sqlUrl }: Checked): Finding | null {
 function floorFinding({ convergence, sqlUrl }: Checked): Finding | null {
   const { floor, errorBudget, globalMode } = convergence;
   if (sqlUrl === null || globalMode === "denials" || floor === null || floor <= errorBudget / 2) return null;
-  const text = `floor is ${floor}, above errorBudget / 2 = ${errorBudget / 2}: with R regions up to ${floor} × (R - 1) of a limit can be admitted unseen by the other regions`;
-  return warn("convergence", text, "leave floor out: it then follows errorBudget and the number of live regions");
+  const text = `floor is ${floor}, above errorBudget / 2 = ${errorBudget / 2}: with R regions up to ${floor} × (R - 1) of a limit can be admitted without the other regions knowing`;
+  return warn("convergence", text, "remove floor: it then follows errorBudget and the number of live regions");
 }
 
 function modeFinding({ convergence, sqlUrl }: Checked): Finding | null {
   if (sqlUrl === null || convergence.globalMode !== "denials") return null;
   const text =
     "globalMode is denials: traffic spread evenly over R regions can reach R times a limit before any of them denies";
-  return warn("convergence", text, "use counters or both, unless abuse in one region is all that you need to stop");
+  return warn("convergence", text, "use counters or both, unless you only need to stop abuse within one region");
 }
 
 function closeFinding({ closeTimeoutMs, redisUrl, sqlUrl }: Checked): Finding | null {
   if (closeTimeoutMs > 0 || (redisUrl === null && sqlUrl === null)) return null;
   return warn(
     "convergence",
-    "closeTimeoutMs is 0: a stop does not wait until the stores have taken the counts that are left",
-    "leave closeTimeoutMs out",
+    "closeTimeoutMs is 0: a shutdown does not wait until the stores have accepted the remaining counts",
+    "remove closeTimeoutMs",
   );
 }

@@ -19,7 +19,7 @@ const TIMES = 5;
 /** Publishing and importing are once a second. */
 const SLOW_MS = 100;
 const MIGRATE =
-  "a server makes them itself if its user may create tables; else run sluice migrate as one who may (docs/operating.md)";
+  "a server creates them if its user may create tables; otherwise run sluice migrate as a user who may (docs/operating.md)";
 const RIGHTS = "grant SELECT, INSERT, UPDATE and DELETE on it (docs/operating.md, Tables and migrations)";
 
 /** What tells the databases apart here. */
@@ -57,17 +57,18 @@ const COUNTER_TABLES = {
 export async function databaseFindings(settings: ServerSettings, clock: DoctorClock): Promise<Finding[]> {
   const { sqlUrl, sqlTls, dataDir } = settings;
   // The embedded store is this server's own: the data folder says whether it can be used.
-  if (sqlUrl === null) return [ok("database", "none: the embedded store, and no other regions")];
+  if (sqlUrl === null) return [ok("database", "not set: embedded store, no other regions")];
   // To open it would be to make it.
   if (sqlUrl.startsWith("sqlite:") && !existsSync(sqlitePath(sqlUrl))) {
-    return [ok("database", `${sqlitePath(sqlUrl)} is not there yet: a server makes it`)];
+    return [ok("database", `${sqlitePath(sqlUrl)} does not exist yet: a server creates it`)];
   }
   const link = await openAdminLink({ sqlUrl, dataDir, tls: sqlTls }, SYSTEM);
   try {
     return [...(await serverFindings(link, sqlUrl, clock)), ...(await tableFindings(link, settings, clock))];
   } catch (error) {
     if (!(error instanceof SqlFailure)) throw error;
-    const advice = "start it, or correct sql.url; until then regions limit by themselves, and nothing can be created";
+    const advice =
+      "start it, or correct sql.url; until then each region limits alone, and keys, namespaces and overrides cannot be changed";
     return [fail("database", `it cannot be used: ${error.message}`, advice)];
   } finally {
     await link.close();
@@ -76,24 +77,24 @@ export async function databaseFindings(settings: ServerSettings, clock: DoctorCl
 
 /** @throws SqlFailure where nothing can be asked at all. */
 async function serverFindings(link: SqlLink, sqlUrl: string, { wallMs, monoMs }: DoctorClock): Promise<Finding[]> {
-  const one = <T>(work: (run: RunSql) => Promise<T>) => link.ask(work);
-  await one((run) => run("SELECT 1 AS one"));
-  const took = await medianMs(TIMES, monoMs, () => one((run) => run("SELECT 1 AS one")));
-  const text = `${milliseconds(took)}, the middle one of ${TIMES}`;
+  const query = <T>(work: (run: RunSql) => Promise<T>) => link.ask(work);
+  await query((run) => run("SELECT 1 AS one"));
+  const took = await medianMs(TIMES, monoMs, () => query((run) => run("SELECT 1 AS one")));
+  const text = `${milliseconds(took)}, median of ${TIMES}`;
   const speed =
     took >= SLOW_MS
-      ? warn("database round trip", text, "counts travel later, and creating takes as long: use a nearer one")
+      ? warn("database round trip", text, "counts arrive later, and changes take longer: use a nearer database")
       : ok("database round trip", text);
   if (sqlUrl.startsWith("sqlite:")) return [speed];
   const words = sqlUrl.startsWith("postgres") ? POSTGRES : MYSQL;
-  const [replica] = await one((run) => run(words.isReplica));
+  const [replica] = await query((run) => run(words.isReplica));
   const isReplica = Number(replica?.["replica"]) !== 0 && replica?.["replica"] !== false;
   const writing = isReplica
-    ? fail("database writing", "it is read only: a replica, or told to be", "let sql.url name the primary")
-    : ok("database writing", "it is no replica");
-  const packet = words === MYSQL ? [packetFinding(await one((run) => run(PACKET)))] : [];
+    ? fail("database writing", "it is read-only: a replica, or configured so", "set sql.url to the primary")
+    : ok("database writing", "writable, not a replica");
+  const packet = words === MYSQL ? [packetFinding(await query((run) => run(PACKET)))] : [];
   const beganMs = monoMs();
-  const [row] = await one((run) => run(words.now));
+  const [row] = await query((run) => run(words.now));
   const tookMs = monoMs() - beganMs;
   const skewMs = Number(row?.["now"]) - (wallMs() - tookMs / 2);
   return [speed, writing, ...packet, skewFinding("database clock", skewMs, tookMs)];
@@ -130,7 +131,7 @@ async function adminSchemaFinding(link: SqlLink): Promise<Finding> {
   const subject = "tables of keys";
   try {
     await ensureAdminSchema(link, adminTables(), { mayMigrate: false, nowMs: 0 });
-    return ok(subject, "as this release needs them");
+    return ok(subject, "up to date for this release");
   } catch (error) {
     if (error instanceof SqlFailure && error.kind === "forbidden") return fail(subject, error.message, RIGHTS);
     if (!(error instanceof AdminSchemaError)) throw error;
@@ -143,7 +144,7 @@ async function counterSchemaFinding(settings: ServerSettings): Promise<Finding> 
   const counters = (await countersOf(settings, false))!;
   try {
     await counters.denials.active(SYSTEM.clock.wallMs());
-    return ok(subject, "as this release needs them");
+    return ok(subject, "up to date for this release");
   } catch (error) {
     const { kind, message } = error as Error & { readonly kind?: string };
     if (kind === "schema") return lackFinding(subject, message);

@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 /** SQLite keeps a log beside the file, which may grow by some MiB before it is written back. */
 const FULL_BYTES = 10 * MIB;
 const SCARCE_BYTES = 100 * MIB;
-const ADVICE = "free space on this disk: without it no key, namespace or override can be changed";
+const ADVICE = "free space on this disk: when it is full, keys, namespaces and overrides cannot be changed";
 
 /** Null: there is nothing to say, or it cannot be known. */
 export function spaceFinding(settings: Pick<ServerSettings, "sqlUrl" | "dataDir">): Finding | null {
@@ -27,6 +27,6 @@ export function spaceFinding(settings: Pick<ServerSettings, "sqlUrl" | "dataDir"
 
 export function diskFinding(folder: string, freeBytes: number): Finding | null {
   if (freeBytes >= SCARCE_BYTES) return null;
-  const text = `${Math.floor(freeBytes / MIB)} MiB are left for ${folder}`;
+  const text = `${Math.floor(freeBytes / MIB)} MiB free for ${folder}`;
   return freeBytes < FULL_BYTES ? fail("disk", text, ADVICE) : warn("disk", text, ADVICE);
 }

@@ -100,7 +100,7 @@ describe("the doctor", () => {
 
   test("the data folder is looked at where something is kept there, and not made", async () => {
     const place = (dataDir: string, sqlUrl: string | null = null) => dataFinding({ dataDir, sqlUrl });
-    expect(await place("/nowhere/at/all")).toMatchObject({ status: "ok", text: "/nowhere/at/all can be made" });
+    expect(await place("/nowhere/at/all")).toMatchObject({ status: "ok", text: "/nowhere/at/all can be created" });
     expect(await place(`${import.meta.filename}/folder`)).toMatchObject({
       status: "fail",
       text: expect.stringContaining("ENOTDIR"),

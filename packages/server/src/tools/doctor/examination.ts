@@ -11,7 +11,7 @@ import { type DoctorClock, redisFindings } from "./redis-checks.ts";
 export async function examine({ settings, effective, warnings }: Loaded, clock: DoctorClock): Promise<Finding[]> {
   const given = effective.filter(({ source }) => source !== "default").length;
   const machine = [
-    ok("settings", `good; ${given} given, the others by default`),
+    ok("settings", `valid; ${given} set, the others have their defaults`),
     ...warnings.map((text) => warn("settings", text, "see docs/configuration.md")),
     nodeFinding(process.versions.node),
     filesFinding(readLimits(), settings),

@@ -46,9 +46,9 @@ const SKEW_FAIL_MS = 5_000;
 /** How far another clock is ahead of this one, known to within half a round trip. */
 export function skewFinding(subject: string, skewMs: number, roundTripMs: number): Finding {
   const sureMs = Math.max(0, Math.abs(skewMs) - roundTripMs / 2);
-  const text = `its clock is ${milliseconds(Math.abs(skewMs))} ${skewMs < 0 ? "behind" : "ahead of"} this one, give or take ${milliseconds(roundTripMs / 2)}`;
+  const text = `its clock is ${milliseconds(Math.abs(skewMs))} ${skewMs < 0 ? "behind" : "ahead of"} this one (±${milliseconds(roundTripMs / 2)})`;
   const advice =
-    "keep all machines in step by NTP or chrony: windows and expiries follow the clock (docs/operating.md, Clocks)";
+    "synchronize all machines by NTP or chrony: windows and expiry depend on the clock (docs/operating.md, Clocks)";
   if (sureMs >= SKEW_FAIL_MS) return fail(subject, text, advice);
   return sureMs >= SKEW_WARN_MS ? warn(subject, text, advice) : ok(subject, text);
 }

@@ -32,8 +32,8 @@ async function listeningFinding(subject: string, place: Place, isTls: boolean): 
     if (!(await isSluice(urlOf(place, isTls)))) return fail(subject, error.message, error.hint);
     return warn(
       subject,
-      `a Sluice server listens on ${place.host}:${place.port} already`,
-      "nothing, if this is the server that you are checking; a second one needs another port",
+      `a Sluice server already listens on ${place.host}:${place.port}`,
+      "nothing to do if this is the server that you are checking; a second server needs another port",
     );
   }
 }

@@ -32,7 +32,7 @@ export function filesFinding(limits: string | undefined, { api }: ServerSettings
   if (soft === undefined) return ok("open files", "the limit cannot be read on this system");
   const needed = api.connectionsMax + FILES_BESIDE;
   if (soft === "unlimited" || Number(soft) >= needed) return ok("open files", `up to ${soft}`);
-  const text = `up to ${soft}, and http.connectionsMax is ${api.connectionsMax}: a worker may run out of them`;
+  const text = `up to ${soft}, and http.connectionsMax is ${api.connectionsMax}: a worker can run out of file descriptors`;
   return warn("open files", text, `allow ${needed} (ulimit -n, LimitNOFILE= of systemd), or fewer connections`);
 }
 
@@ -50,16 +50,16 @@ export async function dataFinding(settings: Pick<ServerSettings, "sqlUrl" | "dat
   if (place === null) return null;
   const folder = resolve(place.folder);
   try {
-    if (!checkFolder(folder)) return ok("data folder", `${folder} can be made`);
+    if (!checkFolder(folder)) return ok("data folder", `${folder} can be created`);
   } catch (error) {
     if (!(error instanceof FolderFailure)) throw error;
-    const advice = "name a folder that this user may write: --data DIR, SLUICE_DATA, or the path in sql.url";
+    const advice = "use a folder that this user can write to: --data DIR, SLUICE_DATA, or the path in sql.url";
     return fail("data folder", `it cannot be used: ${error.message}`, advice);
   }
   const [risk] = dataRisks(folder, resolve(place.database));
   if (risk === undefined) {
-    const used = (await isClaimed(folder)) ? "; a server runs on it" : "";
-    return ok("data folder", `${folder} can be written${used}`);
+    const used = (await isClaimed(folder)) ? "; a server is using it" : "";
+    return ok("data folder", `${folder} is writable${used}`);
   }
   return (risk.isRefused ? fail : warn)("data folder", risk.text, risk.advice);
 }
@@ -68,9 +68,9 @@ export function certificateFinding({ api }: ServerSettings, wallMs: number): Fin
   if (api.tls === null) return null;
   const endsMs = Date.parse(new X509Certificate(api.tls.cert).validTo);
   const days = Math.floor((endsMs - wallMs) / DAY_MS);
-  const advice = "renew it, and start the server anew";
-  if (endsMs <= wallMs) return fail("certificate", `it ended on ${new Date(endsMs).toISOString()}`, advice);
+  const advice = "renew it, and restart the server";
+  if (endsMs <= wallMs) return fail("certificate", `it expired on ${new Date(endsMs).toISOString()}`, advice);
   return days < CERTIFICATE_DAYS
-    ? warn("certificate", `it ends in ${days} days`, advice)
+    ? warn("certificate", `it expires in ${days} days`, advice)
     : ok("certificate", `valid for ${days} days`);
 }

@@ -17,7 +17,7 @@ const SLOW_MS = 10;
 const VERSION_MIN = 6;
 const CELL_LIVES_MS = 1_000;
 const RIGHTS =
-  "let the user do what docs/operating.md lists: +eval +evalsha +hmget +hset +hlen +pexpireat +ping on ~sluice:*";
+  "grant the user the rights that docs/operating.md lists: +eval +evalsha +hmget +hset +hlen +pexpireat +ping on ~sluice:*";
 
 type Ask = (...args: string[]) => Promise<unknown>;
 
@@ -31,7 +31,7 @@ type Place = Pick<ServerSettings, "redisUrl" | "redisTls" | "convergence">;
 export async function redisFindings(place: Place, clock: DoctorClock): Promise<Finding[]> {
   const { redisUrl, redisTls } = place;
   const { readTimeoutMs } = place.convergence;
-  if (redisUrl === null) return [ok("redis", "none: this server counts alone")];
+  if (redisUrl === null) return [ok("redis", "not set: this server limits alone")];
   const client = createClient({
     url: redisUrl,
     RESP: 3,
@@ -47,7 +47,7 @@ export async function redisFindings(place: Place, clock: DoctorClock): Promise<F
   });
   // What it complains of by itself is told by the call that fails.
   client.on("error", () => {});
-  const silence = new Error(`nothing within ${ANSWER_WITHIN_MS / 1000} s`);
+  const silence = new Error(`no answer within ${ANSWER_WITHIN_MS / 1000} s`);
   let isSilent = false;
   const within = <T>(answer: Promise<T>): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -105,8 +105,7 @@ async function versionFinding(ask: Ask): Promise<Finding> {
   const answer = await ask("HELLO", "3").catch(() => ({}));
   const { server = "redis", version = "" } = answer as { server?: string; version?: string };
   const major = Number(version.split(".")[0]);
-  if (!Number.isInteger(major) || version === "")
-    return warn("redis version", "it does not say", "6.0 or later is needed");
+  if (!Number.isInteger(major) || version === "") return warn("redis version", "unknown", "6.0 or later is needed");
   return major >= VERSION_MIN
     ? ok("redis version", `${server} ${version}`)
     : fail("redis version", `${server} ${version} is too old`, "use 6.0 or later");
@@ -123,12 +122,12 @@ async function pingFindings(ask: Ask, { monoMs }: DoctorClock, readTimeoutMs: nu
 
 /** @param readTimeoutMs slower than this, every read fails; slower than half of it, many do. */
 export function speedFinding(subject: string, ms: number, readTimeoutMs: number): Finding {
-  const text = `${milliseconds(ms)}, the middle one of ${TIMES}`;
+  const text = `${milliseconds(ms)}, median of ${TIMES}`;
   const timesOut = `reads time out at ${readTimeoutMs} ms (readTimeoutMs): use a nearer or faster Redis`;
   if (ms >= readTimeoutMs) return fail(subject, text, timesOut);
   if (ms >= readTimeoutMs / 2) return warn(subject, text, `${timesOut}, or raise it up to 300ms`);
   return ms >= SLOW_MS
-    ? warn(subject, text, "a first request waits that long: use a Redis of the same region")
+    ? warn(subject, text, "the first request of a key waits that long: use a Redis in the same region")
     : ok(subject, text);
 }
 
@@ -153,7 +152,7 @@ async function scriptFinding(
   } catch (error) {
     const { kind = "", message } = error as Error & { readonly kind?: string };
     if (kind === "permission") return fail("redis scripts", `${message}${await lackingOf(ask)}`, RIGHTS);
-    return fail("redis scripts", `${message} (${kind})`, "docs/operating.md says what each kind of failure means");
+    return fail("redis scripts", `${message} (${kind})`, "docs/operating.md explains each kind of failure");
   } finally {
     await origin.close();
   }
@@ -168,23 +167,22 @@ return lacking`;
 
 async function lackingOf(ask: Ask): Promise<string> {
   const lacking = await ask("EVAL", LACKING, "1", "sluice:1:{doctor}:0", "HMGET", "HSET", "PEXPIREAT").catch(() => []);
-  return Array.isArray(lacking) && lacking.length > 0 ? `: it lacks ${lacking.join(", ")}` : "";
+  return Array.isArray(lacking) && lacking.length > 0 ? `: missing rights: ${lacking.join(", ")}` : "";
 }
 
 async function memoryFinding(ask: Ask): Promise<Finding> {
   const info = await ask("INFO", "memory").catch(() => null);
   if (info === null) {
-    const advice = "run doctor once as a user that may INFO; the server does not need it";
-    return warn("redis memory", "this user may not see what happens when it is full", advice);
+    const advice = "run doctor once as a user with the right to run INFO; the server does not need it";
+    return warn("redis memory", "this user cannot read the eviction policy", advice);
   }
   const field = (name: string) => new RegExp(`^${name}:(\\S+)`, "m").exec(String(info))?.[1] ?? "";
   const [policy, max] = [field("maxmemory_policy"), Number(field("maxmemory"))];
   if (max === 0) return ok("redis memory", `no maxmemory (policy ${policy})`);
   const text = `maxmemory ${Math.round(max / 1_048_576)} MiB, policy ${policy}`;
   if (policy !== "noeviction") return ok("redis memory", text);
-  const advice =
-    "set maxmemory-policy volatile-ttl: every cell has an expiry, and one that was evicted comes back by itself";
-  return warn("redis memory", `${text}: when it is full, it refuses counts`, advice);
+  const advice = "set maxmemory-policy volatile-ttl: every cell has an expiry, and servers replay evicted cells";
+  return warn("redis memory", `${text}: when it is full, it refuses writes`, advice);
 }
 
 async function clockFinding(ask: Ask, { wallMs, monoMs }: DoctorClock): Promise<Finding> {
@@ -192,8 +190,8 @@ async function clockFinding(ask: Ask, { wallMs, monoMs }: DoctorClock): Promise<
   const answer = await ask("TIME").catch(() => null);
   const tookMs = monoMs() - beganMs;
   if (!Array.isArray(answer)) {
-    const advice = "run doctor once as a user that may TIME; the server does not need it";
-    return warn("redis clock", "this user may not ask for it", advice);
+    const advice = "run doctor once as a user with the right to run TIME; the server does not need it";
+    return warn("redis clock", "this user cannot read it", advice);
   }
   const theirsMs = Number(answer[0]) * 1000 + Number(answer[1]) / 1000;
   return skewFinding("redis clock", theirsMs - (wallMs() - tookMs / 2), tookMs);

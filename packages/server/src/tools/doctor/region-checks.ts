@@ -40,7 +40,7 @@ export async function regionFinding(link: SqlLink, region: string, nowMs: number
   }
   const past = listOf(others);
   if (past !== "") return ok(SUBJECT, `${JSON.stringify(region)}, before that ${past}: those rows count as its own`);
-  return ok(SUBJECT, `${JSON.stringify(region)}, and no other name has the same Redis`);
+  return ok(SUBJECT, `${JSON.stringify(region)}, and its Redis has no other region name`);
 }
 
 function listOf(pairs: readonly { readonly region: string }[]): string {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { type Answer, AnswerReader } from "./answer-reader.ts";
+import { AnswerReader, type ReadAnswer } from "./answer-reader.ts";
 
-const ANSWERS: readonly (readonly [string, string, Answer])[] = [
+const ANSWERS: readonly (readonly [string, string, ReadAnswer])[] = [
   [
     "with a length",
     'HTTP/1.1 200 OK\r\nContent-Length: 7\r\nConnection: keep-alive\r\n\r\n{"a":1}',

@@ -5,7 +5,7 @@
  * send; anything else is junk, and the connection is given up.
  */
 
-export interface Answer {
+export interface ReadAnswer {
   readonly status: number;
   readonly body: string;
   /** The server will close the connection. */
@@ -25,17 +25,17 @@ export class AnswerReader {
   }
 
   /** The answer, if it is whole now; "junk" if this will never be one. */
-  push(chunk: string): Answer | "junk" | undefined {
+  push(chunk: string): ReadAnswer | "junk" | undefined {
     this.#text = this.#text === "" ? chunk : this.#text + chunk;
     return this.#answer(false);
   }
 
   /** The connection has ended: an answer without a length is whole then. */
-  end(): Answer | "junk" | undefined {
+  end(): ReadAnswer | "junk" | undefined {
     return this.#text === "" ? undefined : this.#answer(true);
   }
 
-  #answer(isEnd: boolean): Answer | "junk" | undefined {
+  #answer(isEnd: boolean): ReadAnswer | "junk" | undefined {
     if (this.#text.length > LENGTH_MAX) return "junk";
     const headEnd = this.#text.indexOf("\r\n\r\n");
     if (headEnd === -1) return undefined;

@@ -6,10 +6,10 @@
  */
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { type Answer, AnswerReader } from "./answer-reader.ts";
+import { AnswerReader, type ReadAnswer } from "./answer-reader.ts";
 
 /** What came of a request: an answer, or the code of what went wrong with the connection. */
-export type Result = Answer | string;
+export type Result = ReadAnswer | string;
 
 export class LoadConnection {
   /** When its last request was over. Written by the loop. */
@@ -19,14 +19,14 @@ export class LoadConnection {
   readonly #url: URL;
   #socket: Socket | null = null;
   #reader = new AnswerReader();
-  #told: ((result: Result) => void) | null = null;
+  #onResult: ((result: Result) => void) | null = null;
 
   constructor(url: URL) {
     this.#url = url;
   }
 
   get isBusy(): boolean {
-    return this.#told !== null;
+    return this.#onResult !== null;
   }
 
   /** Resolves when it is connected; rejects if it cannot be. */
@@ -40,8 +40,8 @@ export class LoadConnection {
   }
 
   /** Sends a whole request; tells once what came of it. */
-  ask(request: string, told: (result: Result) => void): void {
-    this.#told = told;
+  ask(request: string, onResult: (result: Result) => void): void {
+    this.#onResult = onResult;
     (this.#socket ?? this.#connect()).write(request, "utf8");
   }
 
@@ -67,7 +67,7 @@ export class LoadConnection {
     this.#reader = new AnswerReader();
     let code = "closed";
     socket.on("data", (chunk: unknown) => {
-      if (this.#socket === socket) this.#heard(this.#reader.push(chunk as string));
+      if (this.#socket === socket) this.#received(this.#reader.push(chunk as string));
     });
     socket.on("error", (error: NodeJS.ErrnoException) => {
       code = error.code ?? error.message;
@@ -80,10 +80,10 @@ export class LoadConnection {
     return socket;
   }
 
-  #heard(answer: Answer | "junk" | undefined): void {
+  #received(answer: ReadAnswer | "junk" | undefined): void {
     if (answer === undefined) return;
     // What comes unasked, or after an answer, cannot be told from the next answer.
-    if (answer === "junk" || this.#told === null || this.#reader.hasRest) {
+    if (answer === "junk" || this.#onResult === null || this.#reader.hasRest) {
       this.abandon("junk");
       return;
     }
@@ -95,8 +95,8 @@ export class LoadConnection {
   }
 
   #settle(result: Result): void {
-    const told = this.#told;
-    this.#told = null;
-    told?.(result);
+    const onResult = this.#onResult;
+    this.#onResult = null;
+    onResult?.(result);
   }
 }

@@ -1,5 +1,5 @@
 /** What came of a load: outcomes counted, times in histograms. Fixed memory, however long it runs. */
-import type { Answer } from "./answer-reader.ts";
+import type { ReadAnswer } from "./answer-reader.ts";
 import { Latencies, type Percentiles } from "./latencies.ts";
 import type { LoadEnd, LoadSink, Sent } from "./open-loop.ts";
 
@@ -44,7 +44,7 @@ export class LoadTally implements LoadSink {
   #late = 0;
   #lastMs = 0;
 
-  answered(request: Sent, endedMs: number, { status, body }: Answer): void {
+  answered(request: Sent, endedMs: number, { status, body }: ReadAnswer): void {
     this.#sent(request, endedMs);
     this.#corrected.record(endedMs - request.dueMs);
     this.#service.record(endedMs - request.sentMs);
@@ -112,5 +112,5 @@ function count(counts: Map<string, number>, name: string): void {
 }
 
 function sumOf(counts: ReadonlyMap<string, number>): number {
-  return [...counts.values()].reduce((total, one) => total + one, 0);
+  return [...counts.values()].reduce((total, count) => total + count, 0);
 }

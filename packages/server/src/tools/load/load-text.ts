@@ -11,7 +11,7 @@ export function loadText(result: LoadResult): string {
   const isLate = generator.late > LATE_RATIO_MAX * due;
   const seconds = (elapsedMs / 1_000).toFixed(1);
   const parts = [
-    `${whole(due)} requests due, ${whole(answered)} answered in ${seconds} s: ${whole(answeredPerSecond)} a second`,
+    `${whole(due)} requests due, ${whole(answered)} answered in ${seconds} s: ${whole(answeredPerSecond)} per second`,
     "",
     aligned([["outcome", "requests", "share"], ...outcomesOf(result)]),
     "",
@@ -19,26 +19,26 @@ export function loadText(result: LoadResult): string {
       ["latency, ms", "p50", "p90", "p99", "p99.9", "max"],
       ["from when it was due", ...figuresOf(latencyMs.corrected)],
       ["from when it was sent", ...figuresOf(latencyMs.service)],
-      ["the generator's own delay", ...figuresOf(generator.lateMs)],
+      ["delay of the load generator", ...figuresOf(generator.lateMs)],
     ]),
     "",
-    `sent late by the generator itself: ${whole(generator.late)} (${share(generator.late, due)}), by more than ${generator.thresholdMs} ms`,
+    `sent late by the load generator: ${whole(generator.late)} (${share(generator.late, due)}), by more than ${generator.thresholdMs} ms`,
   ];
   if (isLate) {
     parts.push(
-      "that is much: the machine is busy, or the rate too high for one process; what is counted from when it was due holds this delay too",
+      "this is high: the machine is busy, or the rate is too high for one process; latencies from when a request was due include this delay",
     );
   }
   if (unsent > 0)
-    parts.push(`never sent: ${whole(unsent)}, because no connection came free: ${whyUnsent(result, isLate)}`);
+    parts.push(`never sent: ${whole(unsent)}, because no connection was free: ${whyUnsent(result, isLate)}`);
   return parts.join("\n");
 }
 
 /** A request without an answer in time is the server's slowness; a connection that failed otherwise need not be. */
 function whyUnsent({ connectionErrors }: LoadResult, isLate: boolean): string {
-  if (Object.keys(connectionErrors).some((code) => code !== "timeout")) return "connections failed, as told above";
+  if (Object.keys(connectionErrors).some((code) => code !== "timeout")) return "connections failed, see above";
   if (isLate) return "the generator was late, and the server may be slow too";
-  return "the server does not keep up with this rate, and would be slower than shown";
+  return "the server does not keep up with this rate, and its real latency is higher than shown";
 }
 
 function outcomesOf({ due, allowed, denied, httpErrors, connectionErrors, unsent }: LoadResult): string[][] {

@@ -127,7 +127,7 @@ describe("open loop", () => {
     const late = { ...result, generator: { ...result.generator, late: 50 } };
     expect(loadText({ ...result, connectionErrors: { timeout: 10 } })).toMatch(/\nnever sent: 90, .* does not keep up/);
     expect(loadText({ ...late, connectionErrors: { ECONNREFUSED: 10 } })).toMatch(
-      /\nsent late .*\nthat is much.*\nnever sent: 90, .*: connections failed, as told above$/,
+      /\nsent late .*\nthis is high.*\nnever sent: 90, .*: connections failed, see above$/,
     );
     expect(loadText(late)).toMatch(/never sent: 90, .*: the generator was late/);
   });

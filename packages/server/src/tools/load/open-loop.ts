@@ -9,7 +9,7 @@
  * It keeps nothing of a request once that is told: memory is the connections'.
  */
 import type { Clock, Timers } from "sluice";
-import type { Answer } from "./answer-reader.ts";
+import type { ReadAnswer } from "./answer-reader.ts";
 import { LoadConnection, type Result } from "./load-connection.ts";
 
 export interface LoadOptions {
@@ -41,7 +41,7 @@ export interface Sent {
 
 /** Who is told what came of each request. */
 export interface LoadSink {
-  answered(request: Sent, endedMs: number, answer: Answer): void;
+  answered(request: Sent, endedMs: number, answer: ReadAnswer): void;
   failed(request: Sent, endedMs: number, code: string): void;
 }
 

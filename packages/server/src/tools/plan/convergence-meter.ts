@@ -19,7 +19,7 @@ export interface Convergence {
 /** What is wrong if views went on changing for longer than promised. The simulator's checker looks at rest, not at how soon. */
 export function lateness(convergence: Convergence | undefined, promisedMs: number): string | undefined {
   if (convergence === undefined || convergence.ms <= promisedMs) return undefined;
-  return `convergence: views changed for ${Math.ceil(convergence.ms)} ms, but ${promisedMs} ms were promised`;
+  return `convergence took ${Math.ceil(convergence.ms)} ms, but the bound is ${promisedMs} ms`;
 }
 
 export class ConvergenceMeter {
@@ -65,7 +65,7 @@ export class ConvergenceMeter {
     if (before !== undefined && before !== view) this.#changedAtMs = atMs;
   }
 
-  /** Nothing, if it was never measured: the run was ended before, or nothing was accepted lately. */
+  /** Nothing, if it was never measured: the run was stopped earlier, or nothing was accepted lately. */
   result(): Convergence | undefined {
     if (this.#views.size === 0 || this.#phase === "liveness" || this.#phase === "safety") return undefined;
     const sinceMs = Math.max(this.#acceptedAtMs, this.#deniedAtMs, this.#hasFaults ? this.#calmAtMs : 0);

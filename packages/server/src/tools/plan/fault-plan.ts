@@ -24,7 +24,7 @@ export function readFaults(value: unknown): FaultPlan | undefined {
   if (words === undefined || words.length === 0) return undefined;
   const kinds = new Set<FaultKind>();
   let script: Script = "none";
-  for (const word of words.map((one) => (typeof one === "string" ? one.trim() : ""))) {
+  for (const word of words.map((item) => (typeof item === "string" ? item.trim() : ""))) {
     if (!FAULT_WORDS.includes(word)) return undefined;
     if ((SCRIPTS as readonly string[]).includes(word)) {
       // One script is all a world has.
@@ -43,5 +43,5 @@ export function faultHint(value: unknown): string {
   const unknown = words.map((word) => word.trim()).find((word) => !FAULT_WORDS.includes(word));
   const near = unknown === undefined ? undefined : nearest(unknown, FAULT_WORDS);
   if (near !== undefined) return `did you mean ${near}?`;
-  return `single faults are ${FAULT_KINDS.join(", ")}; scripts are ${SCRIPTS.join(" and ")}, one of them`;
+  return `single faults are ${FAULT_KINDS.join(", ")}; scripts are ${SCRIPTS.join(" and ")} (at most one)`;
 }

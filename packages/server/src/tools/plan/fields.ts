@@ -6,7 +6,14 @@
  */
 import { shown } from "../../input/input-error.ts";
 import { nearest } from "../../input/nearest.ts";
-import { integerWithin, numberWithin, oneOf, type Reading, spanWithin, wholeSpanWithin } from "../../input/readings.ts";
+import {
+  integerWithin,
+  numberWithin,
+  oneOf,
+  type ReadValue,
+  spanWithin,
+  wholeSpanWithin,
+} from "../../input/readings.ts";
 import { FAULT_GROUP_NAMES, faultHint, readFaults } from "./fault-plan.ts";
 import type { Attack, Mode, Plan, PlanName, Shape } from "./plan.ts";
 
@@ -17,7 +24,7 @@ export interface Field<Name extends PlanName = PlanName> {
   readonly help: string;
   /** What must hold, in words: `an integer from 1 to 100`. */
   readonly rule: string;
-  readonly read: Reading<Plan[Name]>;
+  readonly read: ReadValue<Plan[Name]>;
   readonly initial: Plan[Name];
   /** `initial`, as it would be typed. */
   readonly initialText: string;
@@ -63,7 +70,7 @@ const FLOOR = numberWithin(0, 1);
 export const FIELDS: readonly Field[] = [
   field("regions", {
     value: "<n>",
-    help: "regions, each with an origin (Redis) of its own",
+    help: "regions, each with its own origin (Redis)",
     rule: "an integer from 1 to 100",
     read: integerWithin(1, 100),
     initialText: "3",
@@ -79,7 +86,7 @@ export const FIELDS: readonly Field[] = [
   }),
   field("limit", {
     value: "<n>",
-    help: "what one key may use in one window",
+    help: "the limit of the key: maximum cost per window",
     rule: "an integer from 1 to 10000000",
     read: integerWithin(1, 10_000_000),
     initialText: "1000",
@@ -95,15 +102,15 @@ export const FIELDS: readonly Field[] = [
   }),
   field("load", {
     value: "<x>",
-    help: "what is asked for by all regions together, as a multiple of the limit",
+    help: "the total load of all regions, as a multiple of the limit",
     rule: "a number from 0.01 to 100",
     read: numberWithin(0.01, 100),
     initialText: "2",
-    hint: always("1 asks for exactly the limit, 3 for three times as much"),
+    hint: always("1 is exactly the limit, 3 is three times the limit"),
   }),
   field("shape", {
     value: "<shape>",
-    help: "even: the regions in turn; one: nearly all in one region; burst: many at once at one process; steady: independent arrivals everywhere; herd: everybody at the instant a window begins",
+    help: "even: all regions in turn; one: nearly all in one region; burst: many at once at one process; steady: independent arrivals everywhere; herd: all at the start of a window",
     rule: `one of ${SHAPES.join(", ")}`,
     read: oneOf(SHAPES),
     initialText: "even",
@@ -111,7 +118,7 @@ export const FIELDS: readonly Field[] = [
   }),
   field("mode", {
     value: "<mode>",
-    help: "how regions tell each other",
+    help: "what regions exchange",
     rule: `one of ${MODES.join(", ")}`,
     read: oneOf(MODES),
     initialText: "counters",
@@ -143,7 +150,7 @@ export const FIELDS: readonly Field[] = [
   }),
   field("floor", {
     value: "<part>",
-    help: "the part of the limit below which a region keeps its count to itself; auto follows the number of regions",
+    help: "the fraction of the limit below which a region does not publish its count; auto follows the number of regions",
     rule: "a number from 0 to 1, or auto",
     read: (value) => (value === FLOOR_AUTO ? null : FLOOR(value)),
     initialText: FLOOR_AUTO,
@@ -175,7 +182,7 @@ export const FIELDS: readonly Field[] = [
   }),
   field("faults", {
     value: "<list>",
-    help: "what goes wrong, with commas between",
+    help: "the faults to inject, separated by commas",
     rule: `a list of ${FAULT_GROUP_NAMES.join(", ")} or single faults`,
     read: readFaults,
     initialText: "none",
@@ -199,7 +206,7 @@ export const FIELDS: readonly Field[] = [
   }),
   field("seed", {
     value: "<n>",
-    help: "the same seed gives the same run",
+    help: "the seed of the random numbers; the same seed gives the same run",
     rule: "an integer from 0 to 4294967295",
     read: integerWithin(0, 2 ** 32 - 1),
     initialText: "1",
@@ -207,7 +214,7 @@ export const FIELDS: readonly Field[] = [
   }),
   field("attack", {
     value: "<name>",
-    help: "even-spread: asks every region for so little that none meets its limit; compares the modes unless --mode chooses one",
+    help: "even-spread: spreads the load so that no region alone reaches the limit; compares the modes unless --mode selects one",
     rule: `one of ${ATTACKS.join(", ")}`,
     read: oneOf(ATTACKS),
     initialText: "none",

@@ -19,7 +19,7 @@ export interface Measured {
   readonly bound: number;
   /** The same of allows that were degraded, of which E says nothing. */
   readonly worstExcessDegraded: number;
-  /** Undefined where it was not measured: the run was ended before, or nothing was accepted in the last window. */
+  /** Undefined where it was not measured: the run was stopped earlier, or nothing was accepted in the last window. */
   readonly convergenceMs: number | undefined;
   readonly convergencePromisedMs: number;
   /** What the least informed process never hears of the last cell: floors, or a mode without counters. */

@@ -8,7 +8,7 @@ function setUp(options: Partial<PaceOptions> = {}) {
   const notices: string[] = [];
   const pace = new Pace({
     nowMs: () => time.ms,
-    tell: (line) => told.push(line),
+    report: (line) => told.push(line),
     notice: (text) => notices.push(text),
     isStopped: () => false,
     totalMs: 102_000,
@@ -31,7 +31,7 @@ test("what is left of the lead is not taken for work done", async () => {
   await breathe(10, 100, 10);
   await breathe(1_010, 2_100, 10_000);
   // A second of real time for a tenth of a second of the world: 1,000 s.
-  expect(notices).toEqual([expect.stringMatching(/^this plan takes about 17 minutes: some [\d,]+ events/)]);
+  expect(notices).toEqual([expect.stringMatching(/^this plan takes about 17 minutes: about [\d,]+ events/)]);
   expect(told.at(-1)).toBe("simulating: 0 %, 10,000 events, about 999 s left");
 });
 

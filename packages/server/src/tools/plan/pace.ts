@@ -10,7 +10,7 @@ import { whole } from "../../text/figures.ts";
 export interface PaceOptions {
   readonly nowMs: () => number;
   /** One line of progress; a terminal rewrites it. */
-  readonly tell: (line: string, isLast: boolean) => void;
+  readonly report: (line: string, isLast: boolean) => void;
   /** A notice that stays. */
   readonly notice: (text: string) => void;
   readonly isStopped: () => boolean;
@@ -75,19 +75,19 @@ export class Pace {
     if (this.#beforeMs === 0 && runMs <= this.#options.leadMs) {
       // What is left of the lead is not work done: the next breath may come far behind its end.
       this.#from = { realMs: nowMs, worldMs: this.#options.leadMs, events };
-    } else if (!this.#hasWarned && nowMs - this.#from.realMs >= MEASURE_MS && this.#isTelling(nowMs)) {
+    } else if (!this.#hasWarned && nowMs - this.#from.realMs >= MEASURE_MS && this.#isReporting(nowMs)) {
       this.#warn(nowMs);
     }
     const everyMs = this.#options.isTerminal ? TELL_EVERY_MS.terminal : TELL_EVERY_MS.lines;
     if (nowMs - this.#toldMs >= everyMs) {
       this.#toldMs = nowMs;
-      this.#options.tell(this.#line(nowMs), false);
+      this.#options.report(this.#line(nowMs), false);
     }
     return !this.#options.isStopped();
   }
 
   done(): void {
-    this.#options.tell(this.#line(this.#options.nowMs()), true);
+    this.#options.report(this.#line(this.#options.nowMs()), true);
   }
 
   #warn(nowMs: number): void {
@@ -98,13 +98,13 @@ export class Pace {
     const events = Math.round((this.#eventsBefore + this.#events - this.#from.events) / part);
     const perSecond = Math.round(events / (wholeMs / 1_000));
     this.#options.notice(
-      `this plan takes about ${minutes(wholeMs)}: some ${whole(events)} events, at ${whole(perSecond)} a second here. ` +
-        "Ctrl-C ends it with what it has; fewer --windows, or a tenth of --limit at the same --load, is quicker.",
+      `this plan takes about ${minutes(wholeMs)}: about ${whole(events)} events, at ${whole(perSecond)} per second on this machine. ` +
+        "Ctrl-C stops it and reports the part that ran; fewer --windows, or a tenth of --limit at the same --load, is faster.",
     );
   }
 
   /** Whether what has been seen says something about the rest. */
-  #isTelling(nowMs: number): boolean {
+  #isReporting(nowMs: number): boolean {
     const { leadMs, rhythmMs } = this.#options;
     const isShown = this.#beforeMs + this.#runMs >= leadMs + rhythmMs;
     return isShown || nowMs - this.#from.realMs >= PATIENCE_MS;
@@ -123,7 +123,7 @@ export class Pace {
     const leftS = Math.ceil((spentMs / part - spentMs) / 1_000);
     const percent = Math.floor(100 * part);
     const events = whole(this.#eventsBefore + this.#events);
-    const left = part < 1 && this.#isTelling(nowMs) ? `, about ${leftS} s left` : "";
+    const left = part < 1 && this.#isReporting(nowMs) ? `, about ${leftS} s left` : "";
     return `simulating: ${percent} %, ${events} events${left}`;
   }
 }

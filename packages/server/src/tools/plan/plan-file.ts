@@ -17,8 +17,8 @@ export function readPlanFile(path: string): ReadonlyMap<string, unknown> {
   for (const name of Object.keys(map)) {
     if (NAMES.includes(name)) continue;
     const near = nearest(name, NAMES);
-    const hint = near === undefined ? `known are ${NAMES.join(", ")}` : `did you mean ${near}?`;
-    throw new InputError(`--file ${path} has a key that is not known: ${shown(name)}`, hint);
+    const hint = near === undefined ? `known keys are ${NAMES.join(", ")}` : `did you mean ${near}?`;
+    throw new InputError(`--file ${path} has an unknown key: ${shown(name)}`, hint);
   }
   return new Map(Object.entries(map));
 }

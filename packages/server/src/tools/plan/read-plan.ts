@@ -5,7 +5,7 @@ import type { Plan, PlanName } from "./plan.ts";
 import { requestsOf } from "./plan.ts";
 
 /** The values as they were given, by name. */
-export interface Given {
+export interface PlanInput {
   readonly flags: ReadonlyMap<string, unknown>;
   readonly file?: { readonly path: string; readonly values: ReadonlyMap<string, unknown> };
 }
@@ -19,7 +19,7 @@ const ATTACK_LOAD = 1.9;
 /** With two regions that would be 0.95 of the limit in each, and chance would reach it. */
 const ATTACK_LOAD_PER_REGION = 0.9;
 
-export function readPlan(given: Given): Plan {
+export function readPlan(given: PlanInput): Plan {
   const plan = Object.fromEntries(FIELDS.map((field) => [field.name, readField(field, given)])) as unknown as Plan;
   const attacking = plan.attack === "none" ? plan : attackOf(plan, given);
   checkTogether(attacking, given);
@@ -27,21 +27,21 @@ export function readPlan(given: Given): Plan {
 }
 
 /** Whether a person chose the value, rather than the default. */
-export function isGiven(name: PlanName, { flags, file }: Given): boolean {
+export function isGiven(name: PlanName, { flags, file }: PlanInput): boolean {
   return flags.has(name) || file?.values.has(name) === true;
 }
 
 /** How a field is called where its value comes from. */
-function placeOf(name: PlanName, { flags, file }: Given): string {
+function placeOf(name: PlanName, { flags, file }: PlanInput): string {
   return file !== undefined && !flags.has(name) && file.values.has(name) ? `${name} in ${file.path}` : `--${name}`;
 }
 
-function givenOf(name: PlanName, { flags, file }: Given): unknown {
+function givenOf(name: PlanName, { flags, file }: PlanInput): unknown {
   return flags.has(name) ? flags.get(name) : file?.values.get(name);
 }
 
 /** A value in the file must be right though a flag wins over it: the next run may be without that flag. */
-function readField(field: Field, given: Given): Plan[PlanName] {
+function readField(field: Field, given: PlanInput): Plan[PlanName] {
   const { name, rule, read, initial, hint } = field;
   const { file, flags } = given;
   const readFrom = (values: ReadonlyMap<string, unknown>, place: string, otherwise: Plan[PlanName]) => {
@@ -55,14 +55,14 @@ function readField(field: Field, given: Given): Plan[PlanName] {
   return readFrom(flags, `--${name}`, inFile);
 }
 
-function attackOf(plan: Plan, given: Given): Plan {
+function attackOf(plan: Plan, given: PlanInput): Plan {
   if (plan.regions < 2) {
     const rule = "2 or more with --attack even-spread";
     const hint = "traffic of one region cannot be spread over regions";
     throw InputError.of({ field: placeOf("regions", given), rule, value: plan.regions, hint });
   }
   if (plan.shape !== "even") {
-    const hint = "the attack is that every region is asked for the same: leave --shape out";
+    const hint = "this attack sends the same load to every region: remove --shape";
     throw InputError.of({
       field: placeOf("shape", given),
       rule: "even with --attack even-spread",
@@ -74,7 +74,7 @@ function attackOf(plan: Plan, given: Given): Plan {
   return { ...plan, load: Math.min(ATTACK_LOAD, ATTACK_LOAD_PER_REGION * plan.regions) };
 }
 
-function checkTogether(plan: Plan, given: Given): void {
+function checkTogether(plan: Plan, given: PlanInput): void {
   const refuse = (name: PlanName, rule: string, value: unknown, hint: string): never => {
     throw InputError.of({ field: placeOf(name, given), rule, value, hint });
   };
@@ -86,17 +86,12 @@ function checkTogether(plan: Plan, given: Given): void {
       name,
       rule,
       givenOf(name, given),
-      "rounds rarer than the shortest window would tell of windows that are over",
+      "a longer interval than the shortest window would send counts of expired windows",
     );
   }
   if (regions * processes > PROCESSES_MAX) {
     const rule = `at most ${Math.floor(PROCESSES_MAX / regions)} with ${regions} regions (${PROCESSES_MAX} processes in all)`;
-    refuse(
-      "processes",
-      rule,
-      processes,
-      "plan with fewer processes: what they do not hear of each other is the same kind",
-    );
+    refuse("processes", rule, processes, "simulate fewer processes: the result is similar");
   }
   const requests = requestsOf(plan);
   if (requests > REQUESTS_MAX) {
@@ -106,16 +101,16 @@ function checkTogether(plan: Plan, given: Given): void {
       name,
       `${rule}, not ${requests}`,
       plan[name],
-      "a tenth of the limit at the same --load tells the same story",
+      "a tenth of the limit at the same --load gives a similar result",
     );
   }
   const global = plan.faults.kinds.find((kind) => kind.startsWith("global"));
   if (regions === 1 && global !== undefined && !plan.faults.text.split(",").includes("all")) {
     refuse(
       "faults",
-      "without global faults where there is one region",
+      "without global faults if there is one region",
       plan.faults.text,
-      "add --regions 2, or leave them out",
+      "add --regions 2, or remove them",
     );
   }
 }

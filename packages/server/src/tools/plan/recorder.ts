@@ -22,7 +22,7 @@ export interface WindowFigures {
   degraded: number;
 }
 
-export class Recorder {
+export class WindowRecorder {
   readonly timeline: Timeline;
   readonly convergence: ConvergenceMeter;
   /** How far any degraded allow went over the limit in truth. */

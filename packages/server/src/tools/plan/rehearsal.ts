@@ -5,7 +5,7 @@ import { horizonOf } from "./horizon.ts";
 import type { Measured } from "./measured.ts";
 import type { Pace } from "./pace.ts";
 import type { Plan } from "./plan.ts";
-import { Recorder } from "./recorder.ts";
+import { WindowRecorder } from "./recorder.ts";
 import { type Advice, adviceOn } from "./sizing.ts";
 import { worldOf } from "./world-of-plan.ts";
 
@@ -30,7 +30,7 @@ export function worldTimeOf(plan: Plan): number {
 }
 
 export async function rehearse(plan: Plan, pace: Pace): Promise<Outcome> {
-  const recorder = new Recorder(plan);
+  const recorder = new WindowRecorder(plan);
   let startMs: number | undefined;
   pace.next();
   const report = await runWorld(plan.seed, {
@@ -46,7 +46,7 @@ export async function rehearse(plan: Plan, pace: Pace): Promise<Outcome> {
   return outcomeOf(plan, recorder, report);
 }
 
-function outcomeOf(plan: Plan, recorder: Recorder, report: WorldReport): Outcome {
+function outcomeOf(plan: Plan, recorder: WindowRecorder, report: WorldReport): Outcome {
   const { limit, windows, duration } = plan;
   const figures = recorder.windows();
   const convergence = recorder.convergence.result();

@@ -52,15 +52,15 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
   "window-below-global-min": ({ regions, duration, mode, "global-min": minMs }) =>
     regions > 1 && mode !== "denials" && duration < minMs
       ? {
-          says: `windows of ${span(duration)} are shorter than ${span(minMs)}, so regions do not hear of each other: up to ${regions} × the limit`,
-          mend: `a window of ${span(minMs)} or more, --global-min ${span(duration)}, or a limit a region (limit ÷ ${regions})`,
+          says: `windows of ${span(duration)} are shorter than ${span(minMs)}, so regions do not exchange counts: up to ${regions} × the limit`,
+          mend: `a window of ${span(minMs)} or more, --global-min ${span(duration)}, or a limit per region (limit ÷ ${regions})`,
         }
       : undefined,
 
   "denials-see-no-even-spread": ({ regions, mode }) =>
     regions > 1 && mode === "denials"
       ? {
-          says: `by denials alone, traffic spread evenly over ${regions} regions is never denied below ${regions} × the limit`,
+          says: `with mode denials, traffic spread evenly over ${regions} regions is not denied below ${regions} × the limit`,
           mend: "--mode counters, the default, or both",
         }
       : undefined,
@@ -71,8 +71,8 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     const isAboveShare = floor > 1 / plan.regions;
     return {
       says: isAboveShare
-        ? `the floor ${floor} is above 1 ÷ regions: ${plan.regions} regions just under it use ${round(floor * plan.regions)} × the limit, and none of them tells`
-        : `the other ${plan.regions - 1} regions may each keep ${floor} of the limit to themselves: ${round(100 * hidden)} % together`,
+        ? `the floor ${floor} is above 1 ÷ regions: ${plan.regions} regions just under it use ${round(floor * plan.regions)} × the limit, and none of them publishes its count`
+        : `the other ${plan.regions - 1} regions may each leave ${floor} of the limit unpublished: ${round(100 * hidden)} % together`,
       mend: `--floor auto, or at most ${round(HIDDEN_MAX / (plan.regions - 1))}`,
     };
   },
@@ -81,8 +81,8 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     const all = regions * processes;
     return shape === "herd" && all > 1 && load > 1
       ? {
-          says: `all ${all} processes are asked at one instant, and none has heard of the others: up to ${round(Math.min(all, load))} × the limit, however fast news is`,
-          mend: `clients that wait a random part of the window first, fewer processes that serve one key, or a limit a process (limit ÷ ${all})`,
+          says: `all ${all} processes get requests at the same instant, before any of them has the counts of the others: up to ${round(Math.min(all, load))} × the limit, however fast counts travel`,
+          mend: `clients that start at a random time in the window, fewer processes that serve one key, or a limit per process (limit ÷ ${all})`,
         }
       : undefined;
   },
@@ -91,7 +91,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     const unknown = unknownPart(plan, globalMs, (plan.regions - 1) / plan.regions);
     if (!isConverging(plan) || unknown <= UNKNOWN_MAX) return undefined;
     return {
-      says: `news of other regions takes up to ${span(globalMs)} (H_g); at this load they may accept ${percent(unknown)} of the limit meanwhile`,
+      says: `counts of other regions arrive after up to ${span(globalMs)} (H_g); at this load they may accept ${percent(unknown)} of the limit in that time`,
       mend: `a shorter --publish and --import (${span(plan.publish)} and ${span(plan.import)}), or longer windows`,
     };
   },
@@ -100,7 +100,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     const unknown = unknownPart(plan, regionalMs, (plan.processes - 1) / plan.processes);
     if (plan.processes === 1 || unknown <= UNKNOWN_MAX) return undefined;
     return {
-      says: `news of other processes takes up to ${span(regionalMs)} (H_r); at this load they may accept ${percent(unknown)} of the limit meanwhile, until the first denial`,
+      says: `counts of other processes arrive after up to ${span(regionalMs)} (H_r); until the first denial, at this load they may accept ${percent(unknown)} of the limit in that time`,
       mend: `a shorter --flush (${span(plan.flush)}), a nearer origin, or longer windows`,
     };
   },
@@ -108,7 +108,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
   "flush-slower-than-freshness": ({ flush, processes, duration }, { freshnessMs }) =>
     processes > 1 && flush > freshnessMs
       ? {
-          says: `a flush every ${span(flush)} is rarer than what was read stays fresh (${span(freshnessMs)} in windows of ${span(duration)}): requests wait for reads that flushes would have spared`,
+          says: `the flush interval of ${span(flush)} is longer than counts stay fresh (${span(freshnessMs)} in windows of ${span(duration)}): requests wait for reads that flushes would have avoided`,
           mend: `--flush ${span(Math.max(5, Math.floor(freshnessMs)))} or less`,
         }
       : undefined,
@@ -117,7 +117,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     const isLate = DELAY_WORST * rttMs >= READ_TIMEOUT_MS;
     if (isLate) {
       return {
-        says: `the origin is ${span(rttMs)} away on average, and a read is given up after ${span(READ_TIMEOUT_MS)}: answers that needed one are degraded, and breakers open`,
+        says: `the origin is ${span(rttMs)} away on average, and reads time out after ${span(READ_TIMEOUT_MS)}: decisions that need a read are degraded, and circuit breakers open`,
         mend: "an origin in the region of its processes",
       };
     }
@@ -132,7 +132,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
   "limit-below-processes": ({ limit, regions, processes }) =>
     limit < regions * processes && regions * processes > 1
       ? {
-          says: `the limit of ${whole(limit)} is below the number of processes (${regions * processes}): each may allow one request before it hears of any other`,
+          says: `the limit of ${whole(limit)} is below the number of processes (${regions * processes}): each may allow one request before it has the counts of the others`,
           mend: "fewer processes that serve one key, or one region for it",
         }
       : undefined,
@@ -141,7 +141,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     const each = perSecond.redisCommands / regions;
     if (each <= REDIS_MAX) return undefined;
     return {
-      says: `each origin is asked ${whole(Math.round(each))} commands a second by ${processes} processes for this one key`,
+      says: `each origin gets ${whole(Math.round(each))} commands per second from ${processes} processes for this one key`,
       mend: `a longer --flush (${span(flush)}): the load falls in proportion`,
     };
   },
@@ -149,7 +149,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
   "sql-too-busy": ({ publish, import: importMs }, _horizon, { perSecond }) =>
     perSecond.sqlStatements > SQL_MAX
       ? {
-          says: `the global counters are asked ${whole(Math.round(perSecond.sqlStatements))} statements a second`,
+          says: `the global counters get ${whole(Math.round(perSecond.sqlStatements))} statements per second`,
           mend: `a longer --publish (${span(publish)}) or --import (${span(importMs)}): every process does both`,
         }
       : undefined,
@@ -157,8 +157,8 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
   "nothing-denied": ({ load, attack }, _horizon, { windows }) =>
     attack === "none" && windows.every(({ denied }) => denied === 0)
       ? {
-          says: `nothing was denied: the plan asks for ${load} × the limit`,
-          mend: "a higher --load shows the limit at work",
+          says: `nothing was denied: the load of the plan is ${load} × the limit`,
+          mend: "a higher --load, to see denials",
         }
       : undefined,
 
@@ -166,7 +166,7 @@ export const RULES: Readonly<Record<RuleName, Rule>> = {
     admittedOverLimit > OVER_MAX
       ? {
           says: `the fullest window admitted ${round(admittedOverLimit)} × the limit; the worst allow${worstExcessDegraded > 0 ? " that was not degraded" : ""} was ${whole(worstExcess)} over, of ${whole(bound)} that E permits`,
-          mend: "what the other rules say; where none does, a limit that is lower by that much",
+          mend: "what the other rules suggest; otherwise a limit that is lower by that much",
         }
       : undefined,
 };

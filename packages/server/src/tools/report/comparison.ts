@@ -9,7 +9,7 @@ export function comparisonText(outcomes: readonly Outcome[]): string {
     return `  ${outcome.plan.mode.padEnd(10)}${worst.padEnd(22)}${whole(deniedIn(outcome)).padStart(9)}`;
   });
   return [
-    `Attack ${attack}: each of ${regions} regions is asked for ${ratio(load / regions)} of the limit, all together for ${load} ×`,
+    `Attack ${attack}: each of ${regions} regions gets ${ratio(load / regions)} × the limit, all together ${load} ×`,
     "",
     `  ${"mode".padEnd(10)}${"worst window".padEnd(22)}${"denied".padStart(9)}`,
     ...lines,
@@ -31,6 +31,8 @@ export function verdict(outcome: Outcome): string {
   const { plan, admittedOverLimit } = outcome;
   const isHeld = admittedOverLimit <= HELD_MAX;
   const isSilent = plan.mode === "denials" && deniedIn(outcome) === 0;
-  const why = isSilent ? "no region sees its own limit reached, so none tells the others" : "regions tell each other";
+  const why = isSilent
+    ? "no region reaches the limit alone, so none informs the others"
+    : "regions exchange their counts";
   return `${plan.mode}: the limit is ${isHeld ? "" : "NOT "}held; ${why}`;
 }

@@ -49,7 +49,7 @@ export function htmlReport(outcomes: readonly Outcome[]): string {
     "</head>",
     "<body>",
     `<h1>${escaped(title)}</h1>`,
-    ...(outcomes.length > 1 ? ["<ul>", ...outcomes.map((one) => `<li>${escaped(verdict(one))}</li>`), "</ul>"] : []),
+    ...(outcomes.length > 1 ? ["<ul>", ...outcomes.map((item) => `<li>${escaped(verdict(item))}</li>`), "</ul>"] : []),
     ...outcomes.toReversed().flatMap((outcome) => section(outcome, outcomes.length > 1)),
     "</body>",
     "</html>",
@@ -62,7 +62,7 @@ function section(outcome: Outcome, isOneOfMany: boolean): string[] {
   return [
     ...(isOneOfMany ? [`<h2>Mode ${escaped(plan.mode)}</h2>`] : []),
     `<pre>${escaped(heading(plan).trimEnd())}</pre>`,
-    ...(isPartial ? ['<p class="note">Partial: ended before the plan was over.</p>'] : []),
+    ...(isPartial ? ['<p class="note">Partial: stopped before the end of the plan.</p>'] : []),
     ...(problem === undefined ? [] : [`<p class="note">${escaped(brokenPromise(outcome))}</p>`]),
     "<h2>Admitted against the limit</h2>",
     countPlot(outcome),
@@ -77,7 +77,7 @@ function section(outcome: Outcome, isOneOfMany: boolean): string[] {
     `<div class="wide">${windowTable(outcome)}</div>`,
     "<h2>Advice</h2>",
     ...(advice.length === 0
-      ? ["<p>None: every sizing rule holds.</p>"]
+      ? ["<p>None. Every sizing rule holds.</p>"]
       : [
           "<ul>",
           ...advice.map(({ rule, says, mend }) => `<li><b>${rule}</b>: ${escaped(says)}. Try ${escaped(mend)}.</li>`),
@@ -87,15 +87,15 @@ function section(outcome: Outcome, isOneOfMany: boolean): string[] {
 }
 
 function windowTable({ windows, plan }: Outcome): string {
-  const head = ["window", "asked", "admitted", "÷ limit", "denied", "false denials", "degraded"];
-  const cells = windows.map((one) => [
-    span(Math.max(0, one.fromMs)),
-    whole(one.asked),
-    whole(one.admitted),
-    ratio(one.admitted / plan.limit),
-    whole(one.denied),
-    whole(one.falseDenials),
-    whole(one.degraded),
+  const head = ["window", "requested", "admitted", "÷ limit", "denied", "false denials", "degraded"];
+  const cells = windows.map((item) => [
+    span(Math.max(0, item.fromMs)),
+    whole(item.asked),
+    whole(item.admitted),
+    ratio(item.admitted / plan.limit),
+    whole(item.denied),
+    whole(item.falseDenials),
+    whole(item.degraded),
   ]);
   return [
     `<table><thead><tr>${head.map((name) => `<th>${name}</th>`).join("")}</tr></thead><tbody>`,

@@ -7,7 +7,7 @@ export function jsonReport(outcomes: readonly Outcome[]): string {
   const attack =
     last.plan.attack === "none"
       ? {}
-      : { attack: { name: last.plan.attack, runs: outcomes.map((one) => figuresOf(one)) } };
+      : { attack: { name: last.plan.attack, runs: outcomes.map((outcome) => figuresOf(outcome)) } };
   return JSON.stringify({ ...figuresOf(last), ...attack }, null, 2);
 }
 

@@ -45,7 +45,7 @@ export function countPlot({ plan, timeline, bound }: Measured): string {
   const { x, y, lines } = frame(top, counts.length * everyMs, whole);
   const last = Math.max(1, counts.length - 1);
   const points = counts.map((count, i) => `${place(x(i / last))},${place(y(count))}`).join(" ");
-  return drawing("The true count over time: the current window and the share of the last one", [
+  return drawing("The true count over time: the current window plus the share of the previous one", [
     ...lines,
     `<polyline class="count" points="${points}"/>`,
     ...(isBoundShown ? [level(y(permitted), "bound", `limit + E = ${whole(permitted)}`)] : []),

@@ -10,7 +10,7 @@ const HEADROOM = 1.1;
 const LIMIT_MARK = "┄";
 
 export function terminalPlot({ plan, timeline }: Measured): string {
-  if (timeline.counts.length === 0) return "(nothing to draw: the run was ended too soon)";
+  if (timeline.counts.length === 0) return "(no data: the run was stopped too early)";
   const { limit } = plan;
   const counts = columnsOf(timeline.counts);
   const top = Math.max(limit * HEADROOM, ...counts);

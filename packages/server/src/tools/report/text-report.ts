@@ -17,12 +17,12 @@ export function textReport(outcome: Outcome): string {
   return [
     heading(outcome.plan),
     ...(outcome.isPartial
-      ? ["PARTIAL: ended before the plan was over. Everything below is of the part that ran.", ""]
+      ? ["PARTIAL: stopped before the end of the plan. Everything below describes the part that ran.", ""]
       : []),
     ...(outcome.problem === undefined ? [] : [brokenPromise(outcome), ""]),
     windowTable(outcome),
     "",
-    "Admitted against the limit: what a perfect counter would show (current window + share of the last); ┄ is the limit",
+    "Admitted against the limit: the count of a perfect counter (current window + share of the previous one); ┄ is the limit",
     "",
     terminalPlot(outcome),
     "",
@@ -37,7 +37,7 @@ export function heading(plan: Plan): string {
   const count = (n: number, noun: string) => `${whole(n)} ${noun}${n === 1 ? "" : noun.endsWith("s") ? "es" : "s"}`;
   return [
     `Plan: ${count(regions, "region")} of ${count(processes, "process")}, limit ${whole(limit)} in ${span(duration)}, ` +
-      `${load} × the limit asked, ${count(windows, "window")}`,
+      `load ${load} × the limit, ${count(windows, "window")}`,
     `      shape ${shape}, mode ${mode}, flush ${span(plan.flush)}, publish ${span(plan.publish)}, import ${span(plan.import)}, ` +
       `floor ${plan.floor ?? "auto"}, faults ${faults.text}, seed ${seed}`,
     "",
@@ -45,13 +45,13 @@ export function heading(plan: Plan): string {
 }
 
 export function brokenPromise({ problem, plan }: Measured): string {
-  return `A PROMISE OF SLUICE DID NOT HOLD, which is a bug in it: ${problem} (seed ${plan.seed})`;
+  return `A GUARANTEE OF SLUICE WAS VIOLATED, which is a bug in Sluice: ${problem} (seed ${plan.seed})`;
 }
 
 type Row = readonly [string, string, string, string, string, string, string];
 
 function windowTable({ windows, plan }: Measured): string {
-  const head: Row = ["window", "asked", "admitted", "÷ limit", "denied", "false denials", "degraded"];
+  const head: Row = ["window", "requested", "admitted", "÷ limit", "denied", "false denials", "degraded"];
   const rows = windows.map(
     ({ fromMs, asked, admitted, denied, falseDenials, degraded }): Row => [
       span(Math.max(0, fromMs)),
@@ -96,7 +96,7 @@ export function figuresOf(outcome: Measured): (readonly [string, string])[] {
     ["worst window", `${ratio(outcome.admittedOverLimit)} × the limit`],
     ["worst excess", `${whole(outcome.worstExcess)} over the limit; the bound E was ${whole(outcome.bound)}`],
     ...(outcome.worstExcessDegraded > 0
-      ? [["  while degraded", `${whole(outcome.worstExcessDegraded)} over the limit; E says nothing of these`] as const]
+      ? [["  while degraded", `${whole(outcome.worstExcessDegraded)} over the limit; E does not bound these`] as const]
       : []),
     ["false denials", falseDenials(outcome)],
     ["time to converge", convergence(outcome)],
@@ -105,27 +105,28 @@ export function figuresOf(outcome: Measured): (readonly [string, string])[] {
     ["waited for the origin", `${(100 * waits.part).toFixed(1)} % of requests, ${span(waits.worstMs)} at most`],
     ...(struck.length > 0 ? [["faults", struck.join(", ")] as const] : []),
     ["simulated", `${span(Math.round(outcome.virtualMs / 1_000) * 1_000)}, ${whole(outcome.events)} events`],
-    ...(isConverging(plan) || plan.regions === 1 ? [] : [["regions", "do not hear of each other's counts"] as const]),
+    ...(isConverging(plan) || plan.regions === 1 ? [] : [["regions", "do not exchange counts"] as const]),
   ];
 }
 
 function falseDenials({ falseDenials: count, plan }: Measured): string {
-  const note = count > 0 && plan.mode !== "counters" ? " (the denial channel says full on a region's word)" : "";
+  const note =
+    count > 0 && plan.mode !== "counters" ? " (the denial channel marks a cell as full for all regions)" : "";
   return `${whole(count)}${note}`;
 }
 
 function convergence({ convergenceMs, convergencePromisedMs, unheard, isPartial }: Measured): string {
   if (convergenceMs === undefined) {
-    return `not measured: ${isPartial ? "the run was ended before" : "nothing was accepted in the last window"}`;
+    return `not measured: ${isPartial ? "the run was stopped earlier" : "nothing was accepted in the last window"}`;
   }
-  const rest = unheard > 0 ? `; ${whole(unheard)} of the last window are never heard of everywhere` : "";
+  const rest = unheard > 0 ? `; ${whole(unheard)} of the last window never reach all processes` : "";
   const isKept = convergenceMs <= convergencePromisedMs;
   const promise = `${isKept ? "within the" : "NOT within the"} ${span(Math.round(convergencePromisedMs))} promised`;
   return `${span(Math.round(convergenceMs))}, ${promise}${rest}`;
 }
 
 function adviceLines(advice: readonly Advice[]): string[] {
-  if (advice.length === 0) return ["Advice: none, every sizing rule holds."];
+  if (advice.length === 0) return ["Advice: none. Every sizing rule holds."];
   return [
     "Advice",
     ...advice.flatMap(({ rule, says, mend }) => [

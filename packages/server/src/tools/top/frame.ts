@@ -73,7 +73,7 @@ function linesOf(shown: Shown, extent: Extent): Line[] {
   const lines = [titleOf(shown)];
   if (trouble !== null) {
     const silentS = Math.round((shown.wallMs - trouble.sinceMs) / 1000);
-    lines.push({ text: `${trouble.why}; silent for ${silentS} s, asked again and again`, tone: "bad" });
+    lines.push({ text: `${trouble.why}; no response for ${silentS} s, retrying`, tone: "bad" });
   }
   if (picture === null) return lines;
   const gap = extent.isSpaced ? [EMPTY] : [];
@@ -111,7 +111,7 @@ function checksOf({ checks }: Picture): Line[] {
   const share = ({ perSecond }: Flow) =>
     perSecond === null || sum === 0 ? "–" : `${((100 * perSecond) / sum).toFixed(1)} %`;
   return [
-    head(columns("checks", "a second", "share", "total")),
+    head(columns("checks", "per second", "share", "total")),
     ...checks.map((flow): Line => {
       const text = columns(flow.name, rate(flow.perSecond), share(flow), whole(flow.total));
       return { text, tone: flow.name === "degraded" && (flow.perSecond ?? 0) > 0 ? "doubtful" : "plain" };
@@ -122,7 +122,7 @@ function checksOf({ checks }: Picture): Line[] {
 function requestsOf({ requests, latency, now }: Picture): Line[] {
   const loop = now("sluice_event_loop_delay_seconds", { quantile: "0.99" });
   return [
-    head(columns("requests", "a second", "", "total")),
+    head(columns("requests", "per second", "", "total")),
     ...requests.map((flow): Line => {
       const text = columns(`status ${flow.name}`, rate(flow.perSecond), "", whole(flow.total));
       return { text, tone: flow.name.startsWith("5") && (flow.perSecond ?? 0) > 0 ? "bad" : "plain" };
@@ -161,7 +161,7 @@ function layersOf(picture: Picture): Line[] {
     ),
     plain(
       `${"cells".padEnd(18)}${whole(cells)} of ${whole(cellsMax)} (${((100 * cells) / cellsMax).toFixed(1)} %), ` +
-        `evicted ${rate(picture.perSecond("sluice_cells_evicted_total"))} a second`,
+        `evicted ${rate(picture.perSecond("sluice_cells_evicted_total"))} per second`,
     ),
   ];
 }
@@ -170,7 +170,7 @@ function namespacesOf({ namespaces }: Picture, extent: Extent): Line[] {
   const shown = namespaces.slice(0, extent.namespaces);
   const more = namespaces.length - shown.length;
   return [
-    head(columns("namespaces, a second", "allowed", "denied", "shadowed")),
+    head(columns("namespaces, per second", "allowed", "denied", "shadowed")),
     ...shown.map(({ workspace, namespace, allowed, denied, shadowed }) => {
       const name = namespace === "" ? "(others)" : workspace === "default" ? namespace : `${workspace}/${namespace}`;
       return plain(columns(clean(name), rate(allowed), rate(denied), rate(shadowed)));
@@ -187,7 +187,7 @@ function rankedOf(ranked: Ranked | string, extent: Extent): Line[] {
   const rows = Array.from({ length: Math.max(left.length, right.length) }, (_, i) =>
     plain(`${(left[i] ?? "").padEnd(HALF)}  ${right[i] ?? ""}`.trimEnd()),
   );
-  const whether = use.complete ? "" : ", not all of that time";
+  const whether = use.complete ? "" : ", incomplete";
   return [head(`top identifiers of ${clean(namespace)} since ${since} UTC${whether}`), ...rows];
 }
 

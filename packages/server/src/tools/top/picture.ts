@@ -27,7 +27,7 @@ export interface NamespaceFlow {
   readonly shadowed: number | null;
 }
 
-export interface Percentiles {
+export interface ShownLatency {
   /** Seconds; Infinity: above the last bucket; null: no request. */
   readonly p50: number | null;
   readonly p90: number | null;
@@ -42,7 +42,7 @@ export interface Picture {
   readonly readiness: Readiness;
   readonly checks: readonly Flow[];
   readonly requests: readonly Flow[];
-  readonly latency: Percentiles;
+  readonly latency: ShownLatency;
   /** The busiest first; the sum of those without a name last. */
   readonly namespaces: readonly NamespaceFlow[];
   /** One number of a name, as it is now; undefined: not in this set-up. */
@@ -117,7 +117,7 @@ function namespacesOf(
 }
 
 /** Of the time between the looks; without an earlier one, since the start. Within a bucket evenly spread, as Prometheus takes it. */
-function latencyOf(series: SeriesTable, earlier: SeriesTable | undefined): Percentiles {
+function latencyOf(series: SeriesTable, earlier: SeriesTable | undefined): ShownLatency {
   const buckets = series
     .all(DURATION)
     .map(({ labels: { le = "" }, value }) => ({

@@ -16,10 +16,10 @@ export class SeriesTable {
     for (const line of text.split("\n")) {
       const [, name, labels = "", value] = LINE.exec(line) ?? [];
       if (name === undefined) continue;
-      const one = { labels: labelsOf(labels), value: Number(value) };
+      const sample = { labels: labelsOf(labels), value: Number(value) };
       const known = this.#byName.get(name);
-      if (known === undefined) this.#byName.set(name, [one]);
-      else known.push(one);
+      if (known === undefined) this.#byName.set(name, [sample]);
+      else known.push(sample);
     }
   }
 
@@ -29,10 +29,10 @@ export class SeriesTable {
 
   /** The sum of those with these labels; undefined if there is none. */
   sum(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
-    const found = this.all(name).filter((one) =>
-      Object.entries(labels).every(([label, value]) => one.labels[label] === value),
+    const found = this.all(name).filter((sample) =>
+      Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
     );
-    return found.length === 0 ? undefined : found.reduce((sum, one) => sum + one.value, 0);
+    return found.length === 0 ? undefined : found.reduce((sum, sample) => sum + sample.value, 0);
   }
 }
 

@@ -92,7 +92,7 @@ describe("a frame", () => {
   test("says that the server is away, with what was last heard below", () => {
     const trouble = { why: "no answer", sinceMs: 3_000 };
     const lines = frameOf({ ...shown, picture: pictureOf(look(0, ""), undefined, 0), trouble }).map(({ text }) => text);
-    expect(lines[1]).toBe("no answer; silent for 7 s, asked again and again");
+    expect(lines[1]).toBe("no answer; no response for 7 s, retrying");
     expect(lines.join("\n")).toContain("allowed");
     expect(frameOf({ ...shown, picture: null, trouble })).toHaveLength(2);
   });

@@ -47,11 +47,11 @@ export class Watcher {
   /** Or why there is none. Rejects with Refused where the key is refused. */
   async ranked({ namespaces }: Picture): Promise<Ranked | string> {
     const { client, namespace } = this.#options;
-    if (client === null) return "set SLUICE_ROOT_KEY, or give --key-file, to see them";
+    if (client === null) return "set SLUICE_ROOT_KEY or --key-file to see them";
     const names =
-      namespace === undefined ? namespaces.map((one) => one.namespace).filter((name) => name !== "") : [namespace];
+      namespace === undefined ? namespaces.map((flow) => flow.namespace).filter((name) => name !== "") : [namespace];
     const passed = namespace === undefined ? [NOT_FOUND, FORBIDDEN] : [NOT_FOUND];
-    let missing = "no namespace was asked about yet";
+    let missing = "no namespace has had requests yet";
     for (const name of names.slice(0, TRIED_MAX)) {
       try {
         const ask = (by: string) =>
@@ -78,15 +78,15 @@ export class Watcher {
       const { cause, message } = error as Error & { readonly cause?: NodeJS.ErrnoException };
       throw new Failure(
         `no answer from ${opsUrl} (${cause?.code ?? message})`,
-        "the server's log says where its listener for operators is (ops); name it: --ops-url",
+        "the server's log has the address of its operators' listener (ops); set --ops-url to it",
       );
     }
   }
 
   #stranger(): Failure {
     return new Stranger(
-      `${this.#options.opsUrl} answers, and not as the listener for operators of Sluice does`,
-      "its port is --ops-port of the server, 9080 by default; the API's is another",
+      `${this.#options.opsUrl} answers, but not as the operators' listener of Sluice`,
+      "its port is --ops-port of the server, 9080 by default, not the port of the API",
     );
   }
 }
