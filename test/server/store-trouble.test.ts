@@ -126,7 +126,7 @@ describe("a disk that is full", () => {
     nowMs += 1;
     expect(watch.isTrialDue).toBe(true);
     await store.tryWrite();
-    expect([watch.failure, watch.isTrialDue]).toEqual(["the disk of the store is full: nothing can be changed", false]);
+    expect([watch.failure, watch.isTrialDue]).toEqual(["the disk of the store is full: changes are refused", false]);
     pages = 1_000_000;
     await store.tryWrite();
     expect([watch.failure, lines.at(-1)]).toEqual([null, "admin-store.writable {}"]);

@@ -36,7 +36,7 @@ export function mysqlCounters(options: MysqlOptions): Counters {
 }
 
 /**
- * Makes the tables, or brings them up to date. Rejects with what was wrong; it can be called again.
+ * Creates the tables, or migrates them to this release. Rejects with the failure; it can be called again.
  *
  * @example
  * ```ts

@@ -39,7 +39,7 @@ export function sqliteCounters(options: SqliteOptions): Counters {
 }
 
 /**
- * Makes the tables, or brings them up to date. Rejects with what was wrong.
+ * Creates the tables, or migrates them to this release. Rejects with the failure.
  *
  * @example
  * ```ts

@@ -28,8 +28,8 @@ export class NamespaceCensus {
   /** Learns what was committed. A transaction that has written has called it before: namespace-purge.ts does before it writes. */
   async read(change: SqlChange): Promise<void> {
     if (change.hasWritten) return;
-    // An older backup was restored.
-    if (change.revision < this.#revision) this.forget();
+    // An older backup was restored, or records that were purged since then have left no trace.
+    if (change.revision < this.#revision || this.#revision < change.tracesFrom) this.forget();
     for (const { record, isPurged } of await change.since("namespace", this.#revision)) {
       const { living, deleted } = this.#of(record.workspaceId);
       living.delete(record.id);

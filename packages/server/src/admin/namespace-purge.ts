@@ -49,7 +49,8 @@ export class NamespacePurge {
     if (Math.abs(change.revision - this.#steppedAt) < STEP_EVERY) return;
     this.#steppedAt = change.revision;
     await this.#census.read(change);
-    for (const one of this.#census.deletedBefore(change.atMs - keepMs, NAMESPACES_MAX)) await this.#purge(change, one);
+    const untilMs = change.atMs - keepMs;
+    for (const one of this.#census.deletedBefore(untilMs, NAMESPACES_MAX)) await this.#purge(change, one, untilMs);
     await this.#purgeOverrides(change);
   }
 
@@ -60,13 +61,21 @@ export class NamespacePurge {
     await this.#census.read(change);
     const tooMany = this.#census.deletedIn(workspaceId) + 1 - deletedMax;
     const oldest = this.#census.firstDeleted(workspaceId, Math.max(0, Math.min(tooMany, NAMESPACES_MAX)));
-    for (const one of oldest) await this.#purge(change, one);
+    for (const one of oldest) await this.#purge(change, one, Number.POSITIVE_INFINITY);
   }
 
-  async #purge(change: SqlChange, one: Purgeable): Promise<void> {
+  /**
+   * The stored record decides, and not the census: after a restored backup or a failover that lost changes, a namespace that was known as
+   * deleted may live again, or have been deleted later.
+   */
+  async #purge(change: SqlChange, one: Purgeable, untilMs: number): Promise<void> {
     const before = await change.byId("namespace", one.id);
     if (before === null) {
       this.#census.drop(change, one);
+      return;
+    }
+    if (before.deletedAtMs === null || before.deletedAtMs >= untilMs) {
+      this.#census.forget();
       return;
     }
     await change.write({ ...gone("namespace", before), action: "namespace.purge", actor: ACTOR });

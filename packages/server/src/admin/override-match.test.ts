@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { SYSTEM } from "../system/system.ts";
 import { OverrideMatch } from "./override-match.ts";
+import { PatternIndex } from "./pattern-index.ts";
 import { PatternText } from "./pattern-text.ts";
 import type { OverrideRecord } from "./records.ts";
 
@@ -134,5 +135,19 @@ describe("override match", () => {
       if (match.for(`org_${i % 100}_${i}`)?.identifier !== expected) wrong++;
     }
     expect(wrong).toBe(0);
+  });
+});
+
+describe("memory of matches", () => {
+  // "No pattern matches" was not remembered, so every request of an ordinary identifier was searched for.
+  test.each(["user_1", "vip_1"])("%s is searched for once, whether or not a pattern matches it", (identifier) => {
+    const match = matchOf(Array.from({ length: 20 }, (_, i) => (i === 0 ? "vip_*" : `org_${i}_*`)));
+    const searches = vi.spyOn(PatternIndex.prototype, "match");
+    try {
+      for (let i = 0; i < 100; i++) match.for(identifier);
+      expect(searches).toHaveBeenCalledTimes(1);
+    } finally {
+      searches.mockRestore();
+    }
   });
 });

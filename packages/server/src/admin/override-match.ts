@@ -75,7 +75,9 @@ export class OverrideMatch {
     const exact = this.#byText.get(identifier);
     if (exact !== undefined || this.#patterns.size === 0) return exact;
     if (this.#patterns.size < PATTERNS_TO_REMEMBER) return this.#patterns.match(identifier);
-    const known = this.#younger.get(identifier) ?? this.#older.get(identifier);
+    // Null is remembered too: no pattern matches it.
+    const young = this.#younger.get(identifier);
+    const known = young === undefined ? this.#older.get(identifier) : young;
     if (known !== undefined) return known ?? undefined;
     const found = this.#patterns.match(identifier);
     this.#remember(identifier, found ?? null);

@@ -1,7 +1,14 @@
 /** PostgreSQL 12 and later for the admin store, through pg. */
 import { Client } from "pg";
 import { LOCK_TIMEOUT_S, type SqlAddress, type SqlManner, sqlAddress } from "./sql-address.ts";
-import type { AdminConnection, AdminDialect, AdminDriver, FailureKind, SqlRow } from "./sql-link.ts";
+import {
+  type AdminConnection,
+  type AdminDialect,
+  type AdminDriver,
+  type FailureKind,
+  LONG_TIMEOUT_MS,
+  type SqlRow,
+} from "./sql-link.ts";
 
 const DIALECT: AdminDialect = {
   word: 'VARCHAR(128) COLLATE "C"',
@@ -13,7 +20,11 @@ const DIALECT: AdminDialect = {
   hasColumn:
     "SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ? AND column_name = ?",
   hasIndex: "SELECT 1 FROM pg_indexes WHERE schemaname = current_schema() AND tablename = ? AND indexname = ?",
-  beginAlone: ["BEGIN", "SELECT 1 AS taken FROM pg_advisory_xact_lock(hashtext('sluice_admin'))"],
+  beginAlone: [
+    "BEGIN",
+    `SET LOCAL statement_timeout = ${LONG_TIMEOUT_MS}`,
+    "SELECT 1 AS taken FROM pg_advisory_xact_lock(hashtext('sluice_admin'))",
+  ],
   endAlone: "COMMIT",
   undoAlone: "ROLLBACK",
 };

@@ -27,7 +27,8 @@ export function sqlAddress(url: string, portDefault: number, { tls, timeoutMs }:
   }
   const { hostname, port, username, password, pathname, search } = parsed;
   if (pathname.length < 2) throw new InputError(`the SQL URL must be ${form}; got no database`, "add /database");
-  if (search !== "") throw new InputError(`the SQL URL must be ${form}; got parameters`, "leave out the question mark");
+  if (search !== "")
+    throw new InputError(`the SQL URL must be ${form}; got parameters`, "remove the parameters (from ? on)");
   return {
     host: hostname.replace(/^\[(.*)\]$/, "$1"),
     port: port === "" ? portDefault : Number(port),

@@ -50,16 +50,19 @@ export class SqlChange {
   readonly #begin: ChangeBegin;
   readonly atMs: number;
   readonly #beganAt: number;
+  /** Records that were deleted in earlier revisions may have left no trace. */
+  readonly tracesFrom: number;
   #revision: number;
   readonly #dropped = new Map<string, number>();
 
-  private constructor(run: RunSql, tables: AdminTables, begin: ChangeBegin, revision: number) {
+  private constructor(run: RunSql, tables: AdminTables, begin: ChangeBegin, revision: number, tracesFrom: number) {
     this.#run = run;
     this.#tables = tables;
     this.#begin = begin;
     this.atMs = begin.nowMs();
     this.#beganAt = revision;
     this.#revision = revision;
+    this.tracesFrom = tracesFrom;
   }
 
   static make<T>(
@@ -69,9 +72,9 @@ export class SqlChange {
     work: (change: SqlChange) => Promise<T>,
   ): Promise<T> {
     return link.transaction(async (run) => {
-      const [row] = await run(`SELECT revision FROM ${tables.revision} WHERE id = 1${link.dialect.forUpdate}`);
+      const [row] = await run(`SELECT revision, purged FROM ${tables.revision} WHERE id = 1${link.dialect.forUpdate}`);
       if (row === undefined) throw new AdminStoreAway(`${tables.revision} is empty`);
-      const change = new SqlChange(run, tables, begin, Number(row["revision"]));
+      const change = new SqlChange(run, tables, begin, Number(row["revision"]), Number(row["purged"] ?? 0));
       if (typeof begin.actor !== "string") await change.#checkActor(begin.actor);
       return work(change);
     });

@@ -49,7 +49,7 @@ export interface AdminConnection {
   destroy(): void;
 }
 
-/** One driver, without its ways. */
+/** Adapter over one database driver. */
 export interface AdminDriver {
   readonly dialect: AdminDialect;
   /** What a connection, sign-in included, and each statement may take; null where nothing can hang. */
@@ -71,6 +71,8 @@ export class SqlFailure extends AdminStoreAway {
 
 /** How long locks of others are waited for, in all. */
 const PATIENCE_MS = 5_000;
+/** Maximum time of one statement of a migration: an index over millions of rows takes longer than any other statement may. */
+export const LONG_TIMEOUT_MS = 300_000;
 const RETRY_MIN_MS = 2;
 const RETRY_MAX_MS = 50;
 
@@ -79,6 +81,8 @@ interface Around {
   readonly after: readonly string[];
   /** After a failure, if `before` was done. */
   readonly undo: readonly string[];
+  /** Whether statements of the work may take LONG_TIMEOUT_MS. */
+  readonly isLong?: boolean;
 }
 
 export class SqlLink {
@@ -108,10 +112,10 @@ export class SqlLink {
     return this.#inTurn(work, { before: [this.dialect.begin], after: ["COMMIT"], undo: ["ROLLBACK"] });
   }
 
-  /** No two processes at once. What changes tables may be committed in part. */
+  /** No two processes at once. What changes tables may be committed in part, and may take long. */
   alone<T>(work: (run: RunSql) => Promise<T>): Promise<T> {
     const { beginAlone, endAlone, undoAlone } = this.dialect;
-    return this.#inTurn(work, { before: beginAlone, after: [endAlone], undo: [undoAlone] });
+    return this.#inTurn(work, { before: beginAlone, after: [endAlone], undo: [undoAlone], isLong: true });
   }
 
   /** After what is under way; what comes later is refused. */
@@ -151,13 +155,14 @@ export class SqlLink {
 
   async #once<T>(
     work: (run: RunSql) => Promise<T>,
-    { before, after, undo }: Around,
+    { before, after, undo, isLong = false }: Around,
     progress: { answers: number },
   ): Promise<T> {
     const connection = await this.#opened();
+    let isWorking = false;
     const run: RunSql = async (text, ...values) => {
       try {
-        const rows = await this.#inTime(connection.run(text, ...values));
+        const rows = await this.#inTime(connection.run(text, ...values), isLong && isWorking);
         progress.answers++;
         return rows;
       } catch (error) {
@@ -171,10 +176,13 @@ export class SqlLink {
           throw new SqlFailure("lock", "another process is changing the tables");
         }
       }
+      isWorking = true;
       const done = await work(run);
+      isWorking = false;
       for (const text of after) await run(text);
       return done;
     } catch (error) {
+      isWorking = false;
       await this.#undo(error, progress.answers < before.length ? [] : undo, run);
       throw error;
     }
@@ -206,9 +214,9 @@ export class SqlLink {
   }
 
   /** Drivers have time-outs, too, with holes: mysql2's leaves out what prepares a statement. */
-  async #inTime<T>(work: Promise<T>): Promise<T> {
-    const { timeoutMs } = this.#driver;
-    if (timeoutMs === null) return work;
+  async #inTime<T>(work: Promise<T>, isLong = false): Promise<T> {
+    if (this.#driver.timeoutMs === null) return work;
+    const timeoutMs = isLong ? LONG_TIMEOUT_MS : this.#driver.timeoutMs;
     const { timers } = this.#environment;
     let handle: unknown;
     const late = new Promise<never>((_, reject) => {

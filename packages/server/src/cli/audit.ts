@@ -26,7 +26,7 @@ const LINES: Flag = {
 const BEFORE: Flag = {
   name: "before",
   value: "<cursor>",
-  help: "only changes before this cursor (the one of the last line, for the next page)",
+  help: "only changes before this cursor (for the next page, use the cursor of the last line)",
   rule: "an integer",
   read: (value) => (/^\d{1,16}$/.test(String(value)) ? value : undefined),
 };

@@ -53,7 +53,9 @@ function limitText(
 ): string {
   const by = overrideId === undefined ? "" : `, by override ${overrideId}`;
   const shadow = shadowed === true ? "; it would have been denied, but shadow mode never denies" : "";
-  const guess = degraded ? "; degraded: a store was unavailable, or the other regions were not read" : "";
+  const guess = degraded
+    ? "; degraded: a store was unavailable, the other regions were not read yet, or the cell table was full"
+    : "";
   const at = new Date(reset).toISOString();
   if (success) return `allowed: ${remaining} of ${limit} left in the window that ends at ${at}${by}${shadow}${guess}`;
   const when = cost > limit ? `a cost of ${cost} never fits` : `try again at ${at}`;

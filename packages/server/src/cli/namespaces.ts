@@ -54,7 +54,7 @@ export function namespacesCommand(console: Console): Command {
   });
   const remove = clientCommand(console, {
     name: "delete",
-    description: "Delete a namespace: requests for it get status 410. It can be restored.",
+    description: "Delete a namespace: limit and multiLimit get status 410 from then on. It can be restored.",
     args: ["<namespace>"],
     run: async (client, { args: [namespace] }) => outcomeOf(await client.ask("deleteNamespace", { namespace })),
   });

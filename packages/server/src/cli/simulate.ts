@@ -108,7 +108,7 @@ function checkWritable(path: string): void {
   } catch (error) {
     throw new InputError(
       `--html must be a file that can be written; got ${shown(path)} (${codeOf(error)})`,
-      "name a file in a folder that exists",
+      "use a path in a folder that exists",
     );
   }
 }

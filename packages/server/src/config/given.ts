@@ -90,7 +90,7 @@ function collect(map: object, prefix: string, into: Map<string, unknown>, file: 
 }
 
 const SECRET_BYTES_MAX = 65_536;
-const SECRET_HINT = "name a file that this user may read, such as /run/secrets/sluice";
+const SECRET_HINT = "use a file that this user can read, such as /run/secrets/sluice";
 
 /** The text of a secret's file, without the line end that editors leave there. */
 export function readSecretFile(path: unknown, called: string): string {

@@ -112,7 +112,7 @@ function warningsOf(read: Read): readonly string[] {
   if (values.sqlUrl === null || !isDefault(read, SETTINGS.region.path)) return unused;
   return [
     ...unused,
-    `sql.url is set, but region has its default value, ${values.region}: servers with different Redis servers would count as one region ` +
+    `sql.url is set, but region has its default value, ${values.region}: servers that do not share a Redis would count as one region ` +
       "and hide each other's counts; set a distinct name for each region (a region that already has counts can be renamed at any time: docs/operating.md)",
   ];
 }
@@ -141,7 +141,7 @@ function tlsOf({ values, calledAs }: Read): ServerSettings["api"]["tls"] {
 }
 
 function pemOf(path: string, called: string): string {
-  return readTextFile({ path, called, bytesMax: PEM_BYTES_MAX, hint: "name a PEM file that this user may read" });
+  return readTextFile({ path, called, bytesMax: PEM_BYTES_MAX, hint: "use a PEM file that this user can read" });
 }
 
 function redisTlsOf({ values, calledAs }: Read): ServerSettings["redisTls"] {

@@ -183,7 +183,7 @@ const reason = Type.Unsafe<Reason>({
 });
 const degraded = Type.Boolean({
   description:
-    "Whether it was decided without information that should have been there: a store was unavailable, or the other regions were not read yet.",
+    "Whether it was decided without information that should have been there: a store was unavailable, the other regions were not read yet, or the cell table was full.",
 });
 
 export const LimitData = Type.Object({

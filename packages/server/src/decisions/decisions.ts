@@ -4,7 +4,8 @@
  * The steps of a decision: authorise (may this key limit here?), resolve (namespace created if it is missing, override applied, shadow or
  * not), ask the limiter, record (metrics, top identifiers, span). A decision from memory takes all of them without a promise.
  *
- * Invariant: everything that can refuse a request comes before anything is counted or created.
+ * Invariant: everything that can refuse a request comes before anything is counted. A batch creates its missing namespaces one by one, so one
+ * that is refused in the middle (quota, namespacesMax) leaves those before it.
  *
  * A shadow counts and reports, and never denies. In a batch it stands apart: it neither makes the others fail nor is it counted if they do.
  *

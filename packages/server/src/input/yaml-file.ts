@@ -8,7 +8,7 @@ const BYTES_MAX = 65_536;
 
 /** `called` is the flag that names it; `example` says what one looks like. */
 export function readYamlMap(path: string, called: string, example: string): object {
-  const text = readTextFile({ path, called, bytesMax: BYTES_MAX, hint: `name a YAML file, ${example}` });
+  const text = readTextFile({ path, called, bytesMax: BYTES_MAX, hint: `use a YAML file, ${example}` });
   const document = parseDocument(text, { prettyErrors: true, stringKeys: true });
   // A warning is of something that would be left out of what was written, such as a tag.
   const [problem] = [...document.errors, ...document.warnings];

@@ -269,7 +269,7 @@ export const METRICS: readonly Metric[] = [
   ),
   gauge(
     "sluice_origin_oldest_dirty_seconds",
-    "Age of the oldest cost that the origin has not confirmed.",
+    "Upper bound of how long any cost has waited for the confirmation of the origin; 0 if none waits.",
     origin(({ oldestUnreplayedMs }) => seconds(oldestUnreplayedMs)),
     "max",
   ),
@@ -371,7 +371,7 @@ export const METRICS: readonly Metric[] = [
   labelled(
     "counter",
     "sluice_global_errors_total",
-    "Failures of the global counters: publish and import count failed rounds, the other kinds failed statements, as the driver reports them.",
+    "Failures of the global counters: publish and import count failed rounds, junk counts invalid rows, the other kinds count failed statements, as the driver reports them.",
     "kind",
     ({ stats }) =>
       stats.global === null

@@ -54,5 +54,5 @@ function foreign(path: string, { uid }: Stats, kind: string): DataRisk {
 }
 
 function tightening(path: string): string {
-  return `chmod go-w ${path}, and check its content first: other users may have changed it`;
+  return `check its content, which other users may have changed, then run chmod go-w ${path}`;
 }

@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<FailureKind, string>> = {
   forbidden: "the store is read-only for this server: changes are refused",
   lock: "the store was locked by another process for too long: the last change was not made",
   missing: "a table of the store is missing: the last change was not made",
-  away: "the store refused the last change",
+  away: "the last change could not be written to the store",
 };
 
 export class WriteWatch {

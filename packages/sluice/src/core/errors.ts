@@ -124,7 +124,7 @@ export class SluiceError extends Error {
   readonly code: ErrorCode;
   /** The path of the offending field, such as `limit` or `requests[3].cost`. */
   readonly field: string;
-  /** The value that was given, unchanged. */
+  /** The value that was given; of a password its type, of a URL at most its protocol, of options and clients what is wrong with them. */
   readonly value: unknown;
   readonly #details: ErrorDetails;
 

@@ -11,7 +11,7 @@
  * One key may be requested with several limits. A denial under a higher limit than any that was reported is written too, and the
  * store keeps the highest. A client who names ever higher limits gets a bounded number of rows: WRITES_FREE, then one in each
  * sixteenth of the window. A cell that this region has not reported yet needs room in the row budget (row-budget.ts). Without it, its row waits
- * until room was freed or its window is over, and the denial stands in this region alone. So many rows wait at most; a denial beyond them is
+ * until room is freed or its window is over, and the denial stands in this region alone. At most REFUSED_MAX rows wait; a denial beyond them is
  * forgotten, and the key's next one after a sixteenth of the window tries again.
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
@@ -36,7 +36,7 @@ const ROWS_MAX = 100;
 /** More than this, or more bytes of names, are not kept for a store that is slow: dropped, and counted. */
 const PENDING_MAX = 10_000;
 const PENDING_MAX_BYTES = 8 * 2 ** 20;
-/** Rows that wait for room in the row budget, of up to 6 KB each: 7 MiB. */
+/** Rows that wait for room in the row budget, of up to 7 KiB each: 7 MiB. */
 const REFUSED_MAX = 1_000;
 const USED_MIN = 0.5;
 /** Writing (1 s) and reading (10 s) take longer than shorter windows. Independent of `globalDurationMin`, which is about counts. */
@@ -218,7 +218,7 @@ export class DenialChannel {
       }
       await this.#write(batch);
     }
-    if (this.dropped === dropped) this.#upToDateMs = clock.monoMs();
+    if (this.dropped === dropped && this.#refused.length === 0) this.#upToDateMs = clock.monoMs();
   }
 
   async #write(batch: readonly PendingRow[]): Promise<void> {

@@ -97,7 +97,7 @@ export class Limiter {
   #closing: Promise<CloseReport> | undefined;
 
   /**
-   * @throws SluiceError if an option is not legal, or two do not go together.
+   * @throws SluiceError if an option is invalid, or contradicts another one.
    *
    * @example
    * ```ts
@@ -133,7 +133,7 @@ export class Limiter {
   /**
    * `limit` without a promise where none is needed: a decision if memory suffices, a promise if the origin must be read.
    *
-   * @throws SluiceError if the request is not legal, or the limiter closed. Nothing was counted.
+   * @throws SluiceError if the request is invalid, or the limiter is closed. Nothing was counted.
    *
    * @example
    * ```ts
@@ -202,7 +202,7 @@ export class Limiter {
   }
 
   /**
-   * A rule: a limit to be asked about many identifiers.
+   * A rule: one limit for many identifiers.
    *
    * @example
    * ```ts

@@ -62,7 +62,7 @@ export function memoryCounters(options: MemoryStoreOptions = {}): Counters {
 }
 
 /**
- * In the parent: an origin in its memory, for the workers it is told to serve.
+ * In the parent: an origin in its memory, for the workers that are passed to serve().
  *
  * @example
  * ```ts

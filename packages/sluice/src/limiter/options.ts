@@ -45,7 +45,7 @@ export interface LimiterOptions {
   readonly importMs?: number | undefined;
   /** Windows shorter than this stay regional: default `"1m"`. */
   readonly globalDurationMin?: Duration | undefined;
-  /** The fraction of a limit below which counts are not published: 0 to 1. Default: derived from the number of live regions. */
+  /** The fraction of a limit up to which counts are not published: 0 to 1. Default: derived from the number of live regions. */
   readonly floor?: number | undefined;
   /** How far the regions together may exceed a limit through unpublished counts, as a fraction: above 0, up to 1, default 0.02. */
   readonly errorBudget?: number | undefined;
@@ -57,7 +57,7 @@ export interface LimiterOptions {
    */
   readonly namespaceRowsMax?: number | undefined;
   readonly workspaceRowsMax?: number | undefined;
-  /** Maximum time for `close()` to replay the remaining counts: 0 to 60,000 ms, default 5000. */
+  /** Maximum time for `close()` to replay and publish the remaining counts: 0 to 60,000 ms, default 5000. */
   readonly closeTimeoutMs?: number | undefined;
   /** Receives events about breakers, connections, losses and survived failures: for logs and alerts. At most a few per second. */
   readonly onEvent?: EventListener | undefined;

@@ -1,5 +1,5 @@
 /**
- * The way of one request through the API, step by step. Each step is a file of this folder:
+ * The path of one request through the API, step by step. Each step is a file of this folder:
  *
  *   1. connection      connections.ts      what one connection may hold; broken-request.ts answers bytes that are not a request
  *   2. host            host-check.ts       whether the request is for this server

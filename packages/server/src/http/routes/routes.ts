@@ -119,7 +119,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route({
     operation: "ratelimit.deleteNamespace",
-    summary: "Delete a namespace: requests for it get status 410. It can be restored.",
+    summary: "Delete a namespace: limit and multiLimit get status 410 from then on. It can be restored.",
     action: "delete_namespace",
     body: schemas.NamespaceBody,
     data: schemas.NamespaceData,

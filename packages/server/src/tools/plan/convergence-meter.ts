@@ -65,7 +65,7 @@ export class ConvergenceMeter {
     if (before !== undefined && before !== view) this.#changedAtMs = atMs;
   }
 
-  /** Nothing, if it was never measured: the run was stopped earlier, or nothing was accepted lately. */
+  /** Nothing, if it was never measured: the run was stopped earlier, or nothing was accepted in the last window. */
   result(): Convergence | undefined {
     if (this.#views.size === 0 || this.#phase === "liveness" || this.#phase === "safety") return undefined;
     const sinceMs = Math.max(this.#acceptedAtMs, this.#deniedAtMs, this.#hasFaults ? this.#calmAtMs : 0);

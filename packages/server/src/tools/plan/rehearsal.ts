@@ -20,7 +20,7 @@ export const LEAD_MS = 2_000;
 const PROBE_MS_PER_PROCESS = 1;
 const PROBE_MIN_MS = 20;
 
-/** World time of a whole run: the plan, healing, settling and closing, which are a few horizons each (sim/world.ts). */
+/** World time of a whole run: the plan, healing, settling and closing, which are a few horizons each (packages/sim/src/world/world.ts). */
 export function worldTimeOf(plan: Plan): number {
   const world = worldOf(plan);
   const { healMs, regionalMs, globalMs } = horizonsOf(world);

@@ -33,6 +33,6 @@ export function verdict(outcome: Outcome): string {
   const isSilent = plan.mode === "denials" && deniedIn(outcome) === 0;
   const why = isSilent
     ? "no region reaches the limit alone, so none informs the others"
-    : "regions exchange their counts";
+    : `regions exchange their ${plan.mode === "denials" ? "denials" : "counts"}`;
   return `${plan.mode}: the limit is ${isHeld ? "" : "NOT "}held; ${why}`;
 }
