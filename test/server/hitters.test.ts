@@ -140,7 +140,10 @@ describe("sluice top-identifiers", () => {
 
   test("has the alias hitters, which takes the same flags and fails in the same way", async () => {
     await limit("top.7", "a", 3);
-    expect((await runAs("hitters", ["top.7", "--json"])).out).toBe((await run("top.7", "--json")).out);
+    // Since when it counts follows the clock, so that differs by some milliseconds.
+    const rankingOf = ({ out }: { readonly out: string }) => ({ ...JSON.parse(out), from: 0 });
+    const flags = ["top.7", "--json"];
+    expect(rankingOf(await runAs("hitters", flags))).toEqual(rankingOf(await run(...flags)));
     const ran = await runAs("hitters", ["top.7", "--limit"]);
     expect([ran.code, ran.out]).toEqual([2, ""]);
     expect(ran.errors).toContain("--limit must be an integer from 1 to 100");
