@@ -99,6 +99,14 @@ export const REQUEST_ATTACKS: readonly Attack[] = [
       ),
   },
   {
+    name: "long overrides",
+    start: (target, tally) =>
+      every(50, target, tally, (i) => ({
+        operation: "setOverride",
+        body: { namespace: "rows", identifier: `${EMOJI}${i.toString(36)}`, ...rule },
+      })),
+  },
+  {
     name: "large changes for the audit trail",
     start: (target, tally) =>
       every(50, target, tally, (i) => ({

@@ -7,6 +7,7 @@
 import type { KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
 
 export interface OverrideUse {
+  /** One whose text is longer than 128 UTF-16 units counts as several (pattern.ts). */
   readonly overrides: number;
   /** In the patterns among them. */
   readonly stars: number;

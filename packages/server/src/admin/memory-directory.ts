@@ -8,6 +8,7 @@
 import type { Environment } from "../system/system.ts";
 import { type AdminStore, AdminStoreAway, type Changes } from "./admin-store.ts";
 import type { Directory, OverrideUse } from "./directory.ts";
+import { MatchMemory } from "./match-memory.ts";
 import { NamespaceIndex } from "./namespace-index.ts";
 import { OverrideMatch } from "./override-match.ts";
 import { PatternText } from "./pattern-text.ts";
@@ -48,6 +49,7 @@ export class MemoryDirectory implements Directory {
   readonly #onAnswer: () => void;
   #holdings = new Holdings();
   readonly #patternText: PatternText;
+  readonly #matches = new MatchMemory();
   /**
    * The hashes of tokens that were found good: a tenth of a request's time is saved. A wrong token is never in here, and a look-up
    * compares no more of it than its seeded hash, so it tells nobody how near he came.
@@ -183,9 +185,10 @@ export class MemoryDirectory implements Directory {
       const changes = await this.#store.changesSince(this.#mustReadAll || isRepairDue ? 0 : this.#holdings.revision);
       if (changes?.isWhole === true) {
         this.#holdings = new Holdings();
+        this.#matches.clear();
         this.#wholeAtMs = clock.monoMs();
       }
-      if (changes !== null) apply(changes, this.#holdings, this.#patternText);
+      if (changes !== null) apply(changes, this.#holdings, () => new OverrideMatch(this.#patternText, this.#matches));
       this.#mustReadAll = false;
       this.#answeredAtMs = this.#environment.clock.monoMs();
     } catch (error) {
@@ -195,7 +198,7 @@ export class MemoryDirectory implements Directory {
   }
 }
 
-function apply(changes: Changes, holdings: Holdings, text: PatternText): void {
+function apply(changes: Changes, holdings: Holdings, newMatch: () => OverrideMatch): void {
   for (const row of changes.corrupt) if (holdings.corrupt.size < CORRUPT_MAX) holdings.corrupt.add(row);
   for (const workspace of changes.workspaces) holdings.workspaces.set(workspace.id, workspace);
   for (const { isDeleted, ...namespace } of changes.namespaces) {
@@ -204,7 +207,7 @@ function apply(changes: Changes, holdings: Holdings, text: PatternText): void {
     else index.set(namespace);
   }
   for (const { isDeleted, ...override } of changes.overrides) {
-    const match = made(holdings.overrides, override.namespaceId, () => new OverrideMatch(text));
+    const match = made(holdings.overrides, override.namespaceId, newMatch);
     const before = match.use;
     if (isDeleted) match.delete(override.identifier);
     else match.set(override);

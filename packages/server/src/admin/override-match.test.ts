@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { SYSTEM } from "../system/system.ts";
+import { MatchMemory } from "./match-memory.ts";
 import { OverrideMatch } from "./override-match.ts";
 import { PatternIndex } from "./pattern-index.ts";
 import { PatternText } from "./pattern-text.ts";
@@ -20,7 +21,7 @@ function override(identifier: string): OverrideRecord {
 }
 
 function matchOf(texts: Iterable<string>): OverrideMatch {
-  const match = new OverrideMatch(new PatternText(SYSTEM.random));
+  const match = new OverrideMatch(new PatternText(SYSTEM.random), new MatchMemory());
   for (const text of texts) match.set(override(text));
   return match;
 }
@@ -135,6 +136,17 @@ describe("override match", () => {
       if (match.for(`org_${i % 100}_${i}`)?.identifier !== expected) wrong++;
     }
     expect(wrong).toBe(0);
+  });
+});
+
+describe("use", () => {
+  // Caps are in numbers: 100,000 overrides of 512 emoji took 250 MiB.
+  test("an override with a long text counts once per 128 UTF-16 units, until it is deleted", () => {
+    const match = matchOf(["a", "b".repeat(128), "c".repeat(129), "\u{1F600}".repeat(512)]);
+    expect(match.use.overrides).toBe(1 + 1 + 2 + 8);
+    match.set({ ...override("c".repeat(129)), limit: 2 });
+    match.delete("\u{1F600}".repeat(512));
+    expect(match.use.overrides).toBe(1 + 1 + 2);
   });
 });
 

@@ -35,6 +35,14 @@ export function starsIn(identifier: string): number {
   return stars;
 }
 
+/** In UTF-16 units. */
+const UNITS_OF_ONE = 128;
+
+/** As how many overrides one with this text counts: caps in numbers are then caps in bytes, however long the texts are. */
+export function weightOf(identifier: string): number {
+  return Math.max(1, Math.ceil(identifier.length / UNITS_OF_ONE));
+}
+
 /** With the hashes of the index that it is for. */
 export function patternOf(override: OverrideRecord, hashes: RollingHash): Pattern {
   const pieces = override.identifier.split(STAR);

@@ -285,7 +285,7 @@ export const SETTINGS = {
   cells: setting({
     path: "cells",
     value: "<n>",
-    help: "maximum keys in the memory of a worker, about 350 bytes each, never more than 530",
+    help: "maximum keys in the memory of a worker, about 350 bytes each, never more than 690",
     rule: "an integer from 1 to 16000000",
     read: integerWithin(1, 16_000_000),
     initialText: "1048576",
@@ -313,7 +313,7 @@ export const SETTINGS = {
   overridesMax: setting({
     path: "overrides.max",
     value: "<n>",
-    help: "maximum overrides per namespace; every server holds all of them in memory, up to 2 KiB each",
+    help: "maximum overrides per namespace; every server holds all of them in memory, about 700 bytes each; a long identifier counts once per 128 characters",
     rule: "an integer from 1 to 1000000",
     read: integerWithin(1, 1_000_000),
     initialText: "20000",
@@ -378,7 +378,7 @@ export const SETTINGS = {
   hittersNamespaces: setting({
     path: "hitters.namespaces",
     value: "<n>",
-    help: "maximum namespaces per worker with top identifiers, about 100 KiB each, at most 1 MiB; 0 turns top identifiers off",
+    help: "maximum namespaces per worker with top identifiers, about 100 KiB each, at most 420 KiB; 0 turns top identifiers off",
     rule: "an integer from 0 to 10000",
     read: integerWithin(0, 10_000),
     initialText: "64",

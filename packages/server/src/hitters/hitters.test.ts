@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { COUNTERS, type HitBy, Hitters, type HittersReading, MINUTES, mergedReading } from "./hitters.ts";
 import { firstOf, mergedOf, type Ranking } from "./ranking.ts";
-import { SpaceSaving } from "./space-saving.ts";
+import { NAME_BYTES_MAX, SpaceSaving } from "./space-saving.ts";
 
 const MINUTE_MS = 60_000;
 const K = 4;
@@ -61,6 +61,39 @@ describe("a sketch", () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  test("the texts of its names have a maximum in bytes, and its bounds enclose the truth even when they reach it", () => {
+    const long = fc.tuple(hit, fc.integer({ min: 0, max: 40 })).map(([{ name, weight }, length]) => ({
+      name: name.padEnd(length, "."),
+      weight,
+    }));
+    fc.assert(
+      fc.property(fc.array(long, { maxLength: 200 }), fc.integer({ min: 1, max: 9 }), (hits, counters) => {
+        const sketch = new SpaceSaving(counters, 100);
+        for (const { name, weight } of hits) {
+          sketch.add(name, weight);
+          expect(sketch.nameBytes).toBeLessThanOrEqual(100);
+        }
+        const ranking = sketch.read();
+        check(ranking, hits, Number.MIN_VALUE);
+        expect(2 * ranking.entries.reduce((sum, { name }) => sum + name.length, 0)).toBe(sketch.nameBytes);
+        for (const { atLeast, atMost } of ranking.entries)
+          expect(atMost - atLeast).toBeLessThanOrEqual(ranking.absentAtMost);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a name above the maximum takes the place of all others", () => {
+    const sketch = new SpaceSaving(K, 10);
+    sketch.add("a", 3);
+    sketch.add("b".repeat(20), 1);
+    expect(sketch.read()).toEqual({
+      total: 4,
+      absentAtMost: 3,
+      entries: [{ name: "b".repeat(20), atLeast: 1, atMost: 4 }],
+    });
   });
 
   test("with no more names than counters it is exact", () => {
@@ -203,5 +236,15 @@ describe("hitters", () => {
     const sizes = Array.from({ length: 7 }, (_, i) => use(hitters, `ns ${i}`, 1_000_000).ranking.entries.length);
     expect(sizes.filter((size) => size > 0).length).toBeLessThanOrEqual(3);
     for (const size of sizes) expect(size).toBeLessThanOrEqual(MINUTES * COUNTERS);
+  });
+
+  test("memory is bounded in bytes, however long the identifiers are", () => {
+    const hitters = new Hitters({ namespacesMax: 1, counters: COUNTERS }, 0);
+    for (let i = 0; i < 1_000; i++)
+      hitters.used("api", `${"\u{1F600}".repeat(505)}${i}`, 1, (i * MINUTES * MINUTE_MS) / 1_000);
+    const { entries } = use(hitters, "api", MINUTES * MINUTE_MS - 1).ranking;
+    const bytes = entries.reduce((sum, { name }) => sum + 2 * name.length, 0);
+    expect(bytes).toBeGreaterThan(0);
+    expect(bytes).toBeLessThanOrEqual(MINUTES * NAME_BYTES_MAX);
   });
 });

@@ -318,7 +318,7 @@ export const METRICS: readonly Metric[] = [
   labelled(
     "counter",
     "sluice_parent_operations_total",
-    "Cells that workers read from the parent or raised there.",
+    "Cells that workers read from the parent or raised there, and keys of which it admitted requests.",
     "operation",
     ({ parentStore: stats }): Readonly<Record<string, number>> => (stats === null ? {} : stats.asked),
   ),

@@ -43,6 +43,20 @@ async function think(): Promise<void> {
 }
 
 describe("drain", () => {
+  // Each connection with pipelined requests that was cut stayed in memory, with up to 32 requests, for ever: 30 MiB in eight minutes.
+  test("a connection that ends in the middle of pipelined requests is forgotten", async () => {
+    const begun: ServerResponse[] = [];
+    const [server, drain, port] = await listening((_, response) => begun.push(response));
+    const client = connect(port, "127.0.0.1");
+    client.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(5));
+    await expect.poll(() => begun.length).toBe(5);
+    expect(drain.busy).toBe(1);
+    client.destroy();
+    await expect.poll(() => begun[0]!.socket?.destroyed ?? true).toBe(true);
+    await expect.poll(() => drain.busy).toBe(0);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   test("connections that the kernel has established and the server has not accepted are answered", async () => {
     const [, drain, port] = await listening((_, response) => response.end("ok"));
     const asked = Array.from({ length: 20 }, () => ask(port, once()));

@@ -43,7 +43,16 @@ export class Drain {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
+    // With TLS, requests name the socket of the second event. A pipelined response that waits for those before it never hears of the end.
+    for (const event of ["connection", "secureConnection"]) {
+      server.on(event, (socket: Socket) => socket.once("close", () => this.#underWay.delete(socket)));
+    }
     server.prependListener("request", (request, response) => this.#begun(request, response));
+  }
+
+  /** How many connections have a response that is not sent yet. */
+  get busy(): number {
+    return this.#underWay.size;
   }
 
   /**

@@ -9,6 +9,7 @@ import type { ServerSettings } from "../config/settings.ts";
 import { Failure } from "../input/failure.ts";
 import { createLog, type Log } from "../log/log.ts";
 import { metricsText } from "../metrics/metrics.ts";
+import { boundHeapGrowth } from "../system/heap-growth.ts";
 import { dataPlace, prepareDataDir } from "./data-dir.ts";
 import { claimFolder, type FolderClaim } from "./folder-claim.ts";
 import { addressLine, type KeyPlace, keyLines } from "./greeting.ts";
@@ -36,6 +37,7 @@ type Given = Pick<Loaded, "settings" | "warnings">;
 /** Resolves with what the stop could not save; rejects with Failure if it cannot be of use. */
 export async function serve({ settings, warnings }: Given, outside: Outside): Promise<StopReport> {
   const { out, onStop } = outside;
+  boundHeapGrowth();
   let isTold = false;
   const stopSignal = new Promise<void>((resolve) =>
     onStop(() => {

@@ -8,11 +8,13 @@
 import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
 import { Failure } from "../input/failure.ts";
 import { createLog, type Log } from "../log/log.ts";
+import { boundHeapGrowth } from "../system/heap-growth.ts";
 import { type Server, startServer } from "./server.ts";
 import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
 
 /** Resolves with the exit code. */
 export async function runWorker(channel: NodeJS.Process): Promise<number> {
+  boundHeapGrowth();
   const parent = new Parent(channel);
   try {
     return await work(parent);

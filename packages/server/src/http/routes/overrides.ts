@@ -5,7 +5,7 @@ import type { Caller } from "../../access/caller.ts";
 import { checkWellFormed, namespaceFor } from "../../access/names.ts";
 import { ITEMS_PER_UNIT } from "../../access/quota.ts";
 import type { OverrideUse } from "../../admin/directory.ts";
-import { starsIn } from "../../admin/pattern.ts";
+import { starsIn, weightOf } from "../../admin/pattern.ts";
 import type { OverrideRecord } from "../../admin/records.ts";
 import { Problem } from "../../contract/problem.ts";
 import type { ListOverridesBody, OverrideBody, OverrideData, SetOverrideBody } from "../../contract/schemas.ts";
@@ -101,12 +101,13 @@ const CAP_SETTINGS = {
  * @throws Problem if there is no room for one more.
  */
 function checkRoom(used: OverrideUse, cap: OverrideUse, identifier: string, names: CapSettings): void {
-  const more = { overrides: 1, stars: starsIn(identifier) };
+  const more = { overrides: weightOf(identifier), stars: starsIn(identifier) };
   for (const what of ["overrides", "stars"] as const) {
     if (more[what] === 0 || used[what] + more[what] <= cap[what]) continue;
+    const many = more.overrides > 1 ? ` This one counts as ${more.overrides}, because it is long.` : "";
     const has = what === "overrides" ? `${used.overrides} overrides` : `${used.stars} stars in its patterns`;
     const advice = `Delete some, or increase the server's setting ${names[what]}.`;
-    const detail = `The ${names.whose} has ${has}, and may have ${cap[what]}. ${advice}`;
+    const detail = `The ${names.whose} has ${has}, and may have ${cap[what]}.${what === "overrides" ? many : ""} ${advice}`;
     throw new Problem("override_limit_reached", detail);
   }
 }
