@@ -1,6 +1,6 @@
 /** The child process: takes one task, answers with its figures and ends. */
 import { cases } from "./cases.ts";
-import type { Figures, Task } from "./task.ts";
+import { type Figures, noFigures, type Task } from "./task.ts";
 
 process.once("message", (task: Task) => {
   perform(task).then(
@@ -13,7 +13,7 @@ process.once("message", (task: Task) => {
 });
 
 async function perform(task: Task): Promise<Figures> {
-  const figures: Figures = { speed: [], memory: [], layers: [], stalls: [] };
+  const figures = noFigures();
   switch (task.kind) {
     case "speed": {
       const { runStart } = await import("./speed.ts");
@@ -35,6 +35,16 @@ async function perform(task: Task): Promise<Figures> {
     case "stalls": {
       const { measureStalls } = await import("./stalls.ts");
       for (const subject of task.subjects) figures.stalls.push(await measureStalls(subject, task.options));
+      break;
+    }
+    case "library": {
+      const { measureLibrary } = await import("./cold/library.ts");
+      figures.library.push(await measureLibrary(task.subject, task.options));
+      break;
+    }
+    case "shared-key": {
+      const { measureSharedKey } = await import("./cold/shared-key.ts");
+      figures.sharedKey.push(await measureSharedKey(task.options));
       break;
     }
   }

@@ -7,7 +7,7 @@ import { median } from "./median.ts";
 import { spawnTask } from "./spawn-task.ts";
 import type { SpeedFigure, SpeedOptions } from "./speed.ts";
 import { stallSubjects } from "./stalls.ts";
-import type { Figures, Task } from "./task.ts";
+import { type Figures, noFigures, type Task } from "./task.ts";
 
 const MEMORY_KEYS = 1_000_000;
 /** Sizes that only Sluice is filled to: a `Map` ends at 16.7 million, and most peers long before. */
@@ -22,7 +22,7 @@ const STALL_DURATION_MS = 10_000;
 const STALL_SWEEP_MS = 40_000;
 
 export async function run(flags: Flags): Promise<Figures> {
-  const figures: Figures = { speed: [], memory: [], layers: [], stalls: [] };
+  const figures = noFigures();
   figures.speed.push(...(await runSpeed(flags)));
   if (flags.sections.includes("memory")) {
     for (const task of memoryTasks(flags)) {

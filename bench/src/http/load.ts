@@ -11,6 +11,8 @@ export interface Load {
   readonly operation: "limit" | "multiLimit";
   /** Checks in one request. */
   readonly checks: number;
+  /** Identifiers in random order out of so many. By default one after the other out of `KEYS`. */
+  readonly randomOf?: number;
 }
 
 export interface Figure {
@@ -46,8 +48,9 @@ export async function runLoad(server: ServerProcess, load: Load, seconds: number
   }
 }
 
-function scriptOf({ operation, checks }: Load): string {
-  const item = `'{"namespace":"bench","identifier":"user_'..(n%${KEYS})..'","limit":1000000000,"duration":60000}'`;
+function scriptOf({ operation, checks, randomOf }: Load): string {
+  const number = randomOf === undefined ? `n%${KEYS}` : `math.random(${randomOf})`;
+  const item = `'{"namespace":"bench","identifier":"user_'..(${number})..'","limit":1000000000,"duration":60000}'`;
   const body =
     operation === "limit"
       ? `n=n+1; local body=${item}`

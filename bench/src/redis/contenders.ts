@@ -9,6 +9,8 @@ export interface RedisContender {
   readonly name: string;
   /** One decision; rejects where the package itself does. */
   decide(key: string): Promise<unknown>;
+  /** Keys with cost that Redis has not been told of yet; absent if each decision tells it. */
+  readonly unreplayed?: () => number;
   close(): Promise<void>;
 }
 
@@ -28,6 +30,7 @@ async function sluice(url: string): Promise<RedisContender> {
   return {
     name: "sluice",
     decide: (key) => rule.limit(key),
+    unreplayed: () => limiter.stats().origin?.unreplayed ?? 0,
     close: async () => {
       await limiter.close();
     },
