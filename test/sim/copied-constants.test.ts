@@ -22,7 +22,7 @@ interface Copy {
 
 const COPIES: readonly Copy[] = [
   { file: HORIZONS, name: "BREAKER_MS", of: "sluice/src/core/breaker.ts", original: "OPEN_MS" },
-  { file: HORIZONS, name: "RETRY_MS", of: "sluice/src/origin/refresh.ts", original: "RETRY_AFTER_MS" },
+  { file: HORIZONS, name: "RETRY_MS", of: "sluice/src/origin/recent-failures.ts", original: "RETRY_AFTER_MS" },
   {
     file: HORIZONS,
     name: "CALL_DEADLINE_MS",

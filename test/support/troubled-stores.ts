@@ -3,6 +3,8 @@
  * ones underneath.
  */
 import {
+  type Admit,
+  type Admitted,
   type CounterRow,
   type Counters,
   type DenialRow,
@@ -85,11 +87,17 @@ class Line {
 export class TroubledOrigin implements Origin {
   /** The flushes. */
   readonly raises: (readonly Raise[])[] = [];
-  /** The refreshes: all cells that were asked about at once, whether by a read or by a raise that is answered the same. */
+  /** The refreshes: all cells that were asked about at once, by a read, by a raise that is answered the same, or by an admit. */
   readonly reads: Read[][] = [];
+  readonly admits: (readonly Admit[])[] = [];
+  /** Whether it knows when its store restarts. If not, flushes raise what admits have counted. */
+  knowsLife = false;
+  #life = 0;
   /** The refresh that was begun in this turn: a raise may go along with its read, before or after it. */
   #begun: { readonly cells: Read[]; hasRead: boolean } | undefined;
   closed = 0;
+  /** If the store can. Troubled like reads: requests wait for both. */
+  readonly admit?: (admits: readonly Admit[]) => Promise<readonly Admitted[]>;
   readonly #time: ManualTime;
   readonly #onRead = new Line();
   readonly #onRaise = new Line();
@@ -98,6 +106,7 @@ export class TroubledOrigin implements Origin {
   constructor(time: ManualTime, store: OriginStore = storeInMemory(time)) {
     this.#time = time;
     this.#store = store;
+    if (store.origin.admit !== undefined) this.admit = (admits) => this.#admit(admits);
     time.waits.push(
       () => this.#onRead.idle(),
       () => this.#onRaise.idle(),
@@ -116,6 +125,21 @@ export class TroubledOrigin implements Origin {
   read(reads: readonly Read[]): Promise<readonly OriginCount[]> {
     this.#refresh(reads, true);
     return this.#onRead.call(() => this.#store.origin.read(reads));
+  }
+
+  #admit(admits: readonly Admit[]): Promise<readonly Admitted[]> {
+    this.admits.push(admits);
+    this.reads.push(
+      admits.flatMap(({ key, sequence, writer }) => [
+        { key, sequence, writer },
+        { key, sequence: sequence - 1, writer },
+      ]),
+    );
+    return this.#onRead.call(() => this.#store.origin.admit!(admits));
+  }
+
+  life(): number | undefined {
+    return this.knowsLife ? this.#life : undefined;
   }
 
   #refresh(asked: readonly Read[], isRead: boolean): void {
@@ -154,6 +178,7 @@ export class TroubledOrigin implements Origin {
 
   /** Restarts empty. */
   lose(): Promise<void> {
+    this.#life++;
     return this.#store.empty();
   }
 

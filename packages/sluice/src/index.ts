@@ -37,6 +37,9 @@ export type { InspectRequest, KeyRequest, LimitRequest } from "./limiter/request
 export type { CloseReport } from "./limiter/stack.ts";
 export type { DenialStats, GlobalStats, OriginStats, Stats } from "./limiter/stats.ts";
 export type {
+  Admit,
+  AdmitRequest,
+  Admitted,
   CellName,
   ConnectionEvent,
   Origin,

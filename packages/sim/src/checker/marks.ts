@@ -120,6 +120,7 @@ export class Marks implements CheckerPart {
         break;
       case "read":
       case "raise":
+      case "admit":
         this.#origin(process, event, truth);
         break;
       case "publish":

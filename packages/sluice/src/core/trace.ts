@@ -38,13 +38,19 @@ export interface DecisionEvent extends CellEvent {
   readonly writer: string;
   /** The same for all items of one batch, 0 for a single request. */
   readonly batch: number;
+  /**
+   * The number of the call to the origin (`admit`) that carried the request, if its cost was counted by that call's end: admitted by
+   * the origin, or given up and allowed as degraded. `sequence` is then the window that the call was sent for, which may have
+   * ended before `wallMs`. 0: memory decided.
+   */
+  readonly call: number;
 }
 
-/** The origin answered a read or a raise of one cell, or failed to. */
+/** The origin answered a call about one cell, or failed to. An admit has one event for each of its two cells. */
 export interface OriginEvent extends CellEvent {
-  readonly kind: "read" | "raise";
+  readonly kind: "read" | "raise" | "admit";
   readonly writer: string;
-  /** What was sent (raise); 0 for a read. */
+  /** What was sent (raise, admit); 0 for a read. */
   readonly total: number;
   /** When the call began, monotonic clock. */
   readonly beganMs: number;

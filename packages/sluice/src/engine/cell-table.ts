@@ -302,7 +302,7 @@ export class CellTable {
     return this.#ints[slot * HOT_INTS + LAST_USE]!;
   }
 
-  /** Adds an accepted cost to the cell at `sequence`, which becomes the current one. The only place that writes `own`. */
+  /** Adds an accepted cost to the cell at `sequence`, which becomes the current one. Only this and `acceptAt` write `own`. */
   accept(slot: Slot, sequence: Sequence, cost: number, limit: number): void {
     this.rotate(slot, sequence);
     const hot = this.#hot;
@@ -312,6 +312,16 @@ export class CellTable {
     // Stryker disable next-line EqualityOperator: the same limit again changes nothing; >= was killed
     if (isFirst || limit < hot[h + LIMIT_LOW]!) hot[h + LIMIT_LOW] = limit;
     hot[h + OWN] = hot[h + OWN]! + cost;
+  }
+
+  /**
+   * Adds a cost to the cell at `sequence` without turning the slot back: the window may have ended while the origin was called, so
+   * that its cell is the previous one by now. Two windows later the cell no longer matters, and nothing is added.
+   */
+  acceptAt(slot: Slot, sequence: Sequence, cost: number, limit: number): void {
+    const back = this.sequence(slot) - sequence;
+    if (back <= 0) this.accept(slot, sequence, cost, limit);
+    else if (back === 1) this.#hot[slot * HOT + OWN + 1] = this.#hot[slot * HOT + OWN + 1]! + cost;
   }
 
   /** A request that added nothing came with a limit below `limitLow`. */

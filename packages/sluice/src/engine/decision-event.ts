@@ -34,6 +34,7 @@ export interface DecisionPlace {
   readonly cost: number;
   readonly isCounted: boolean;
   readonly batch: number;
+  readonly call: number;
 }
 
 export function decisionEvent(place: DecisionPlace, basis: Basis, decision: Decision): DecisionEvent {

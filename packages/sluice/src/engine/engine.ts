@@ -67,7 +67,8 @@ export class Engine {
       this.tally.add(TALLY.expired);
       this.release(slot, nowMs >= cellExpiryMs(this.table.sequence(slot), this.table.durationMs(slot)));
     };
-    this.#sweep = new Sweep(this.table, release, (slot) => this.#isStrict(slot));
+    const isKept = (slot: Slot) => this.#isStrict(slot) || this.layers?.isCalling(slot) === true;
+    this.#sweep = new Sweep(this.table, release, isKept);
     this.#eviction = new Eviction(this.table, options.random.uint32(), (slot) => this.layers?.isPinned(slot) ?? false);
   }
 

@@ -271,6 +271,7 @@ describe("a decision behind a gate", () => {
       arrivedMs: time.monoMs,
       previous: 0,
       batch: 0,
+      call: 0,
       source: "local",
       degraded: false,
     };

@@ -34,6 +34,18 @@ export interface Decided {
   readonly batch: number;
 }
 
+/** Where and when a call counted a request. */
+export interface AdmittedPlace {
+  readonly key: Key;
+  readonly sequence: Sequence;
+  readonly wallMs: number;
+  readonly arrivedMs: number;
+  readonly cost: number;
+  /** The view of the cell before. */
+  readonly previous: number;
+  readonly call: number;
+}
+
 export class Layers {
   readonly gate: Gate | null;
   /** Whether a request may take the fast path at all: no history is kept, and nothing is missing. */
@@ -122,6 +134,10 @@ export class Layers {
     this.#parts.ledger.released(slot, isOver);
   }
 
+  isCalling(slot: Slot): boolean {
+    return this.#parts.ledger.isCalling(slot);
+  }
+
   isPinned(slot: Slot): boolean {
     return this.#parts.ledger.isPinned(slot);
   }
@@ -134,6 +150,22 @@ export class Layers {
   largeNameBytes(slot: Slot): number {
     const { ledger } = this.#parts;
     return ledger.budget.large.has(slot) ? (ledger.name(slot)?.bytes ?? 0) : 0;
+  }
+
+  /** A call to the origin allowed a request, or was given up: what is counted goes into the cell it was sent for. */
+  admitted(place: AdmittedPlace, slot: Slot, basis: Basis | null, answer: Decision): void {
+    const { trace, ledger } = this.#parts;
+    ledger.acceptedAt(slot, place.sequence, answer.limit);
+    if (trace === null || basis === null) return;
+    const { key, sequence, wallMs, arrivedMs, cost, previous, call } = place;
+    const { durationMs } = key;
+    const writer = ledger.name(slot)?.writer ?? "";
+    const monoMs = this.#clock.monoMs();
+    const counted = { previous, cost, isCounted: true, batch: 0, call };
+    const text = encodeKey(key);
+    trace(
+      decisionEvent({ key: text, writer, sequence, durationMs, wallMs, monoMs, arrivedMs, ...counted }, basis, answer),
+    );
   }
 
   /**
@@ -163,6 +195,7 @@ export class Layers {
       cost,
       isCounted,
       batch,
+      call: 0,
     };
     trace(decisionEvent(place, basis, answer));
   }

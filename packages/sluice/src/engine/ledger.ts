@@ -72,6 +72,8 @@ const UNPUBLISHED = 2;
 const UNSEEN = 4;
 /** How far a window of the slot's went over its limit has been told: global/over-admission.ts knows which. */
 const MEASURED = 8;
+/** Requests of the slot's key wait for a call to the origin (origin/admission.ts). */
+const CALLING = 16;
 
 export class Ledger {
   /** This life of the process: 64 random bits. */
@@ -83,6 +85,8 @@ export class Ledger {
   readonly budget: NameBudget;
   /** Totals of slots that are gone though the origin had not confirmed them: after a clock that was followed back. */
   readonly orphans: Orphan[] = [];
+  /** Called before the counts of a slot whose requests wait for a call are given up. Written by origin/admission.ts. */
+  onGiveUp: (slot: Slot) => void = () => {};
   readonly #table: CellTable;
   readonly #replays: boolean;
   readonly #publishes: boolean;
@@ -123,8 +127,22 @@ export class Ledger {
     return this.#names[slot];
   }
 
+  /** Unreplayed, or waited for: it must not be evicted. */
   isPinned(slot: Slot): boolean {
-    return (this.#marks[slot]! & UNREPLAYED) !== 0;
+    return (this.#marks[slot]! & (UNREPLAYED | CALLING)) !== 0;
+  }
+
+  /** While requests of a key wait for a call to the origin, memory allows none beside it. */
+  isCalling(slot: Slot): boolean {
+    return (this.#marks[slot]! & CALLING) !== 0;
+  }
+
+  markCalling(slot: Slot): void {
+    this.#marks[slot] = this.#marks[slot]! | CALLING;
+  }
+
+  unmarkCalling(slot: Slot): void {
+    this.#marks[slot] = this.#marks[slot]! & ~CALLING;
   }
 
   /** From the next claim on, slots count under a new writer id: what was counted may be forgotten here, not elsewhere. */
@@ -155,7 +173,7 @@ export class Ledger {
     const sequence = this.#table.sequence(slot);
     const hadOwn = this.#table.own(slot, sequence) + this.#table.own(slot, (sequence - 1) as Sequence) > 0;
     if (!isOver && hadOwn) this.#hasEvicted = true;
-    if (!isOver && this.isPinned(slot)) this.#orphan(slot, sequence);
+    if (!isOver && (this.#marks[slot]! & UNREPLAYED) !== 0) this.#orphan(slot, sequence);
     if (this.#replays) this.unreplayed.delete(slot);
     if (this.#publishes) this.unpublished.delete(slot);
     this.#marks[slot] = 0;
@@ -172,14 +190,23 @@ export class Ledger {
    * counted from zero again under that id.
    */
   giveUp(slot: Slot, key: Key, sequence: Sequence): void {
+    const isCalling = this.isCalling(slot);
+    // What a call may have counted is counted under the old writer id, so the call ends first.
+    if (isCalling) this.onGiveUp(slot);
     this.released(slot, false);
     this.#table.restart(slot, sequence);
     this.claimed(slot, key);
+    if (isCalling) this.markCalling(slot);
   }
 
   /** Cost was added to the slot's current cell, under this limit. */
   accepted(slot: Slot, limit: number): void {
-    this.#limits?.raise(slot, this.#table.sequence(slot), limit);
+    this.acceptedAt(slot, this.#table.sequence(slot), limit);
+  }
+
+  /** The same of the cell at `sequence`. */
+  acceptedAt(slot: Slot, sequence: Sequence, limit: number): void {
+    this.#limits?.raise(slot, sequence, limit);
     if ((this.#marks[slot]! & this.#marksAll) === this.#marksAll) return;
     if (this.#replays) this.markUnreplayed(slot);
     this.regionalRose(slot);

@@ -4,7 +4,7 @@
  * Every claim takes a small step, so that expired cells are found before anything that matters is evicted; the limiter's
  * housekeeping takes larger ones while nobody claims. It frees nothing that still matters: see `isExpired`. A slot whose key is strict
  * stays until its deadline, which is independent of any window. If the table needs the room before, the slot is evicted, and
- * strict-deadlines.ts keeps the deadline.
+ * strict-deadlines.ts keeps the deadline. A slot whose key has a call to the origin under way stays until the call ends.
  */
 import type { Slot } from "../core/brands.ts";
 import type { CellTable } from "./cell-table.ts";
@@ -13,17 +13,17 @@ import { isExpired } from "./eviction.ts";
 export class Sweep {
   readonly #table: CellTable;
   readonly #release: (slot: Slot, nowMs: number) => void;
-  readonly #isStrict: (slot: Slot) => boolean;
+  readonly #isKept: (slot: Slot) => boolean;
   #hand = 0;
 
   constructor(
     table: CellTable,
     release: (slot: Slot, nowMs: number) => void,
-    isStrict: (slot: Slot) => boolean = () => false,
+    isKept: (slot: Slot) => boolean = () => false,
   ) {
     this.#table = table;
     this.#release = release;
-    this.#isStrict = isStrict;
+    this.#isKept = isKept;
   }
 
   /** Looks at up to `slotsMax` slots and frees the expired ones, up to `freedMax`; returns how many it freed. */
@@ -34,7 +34,7 @@ export class Sweep {
     for (let i = 0; i < steps && freed < freedMax; i++) {
       if (this.#hand >= table.highWater) this.#hand = 0;
       const slot = this.#hand++ as Slot;
-      if (table.isFree(slot) || !isExpired(table, slot, nowMs) || this.#isStrict(slot)) continue;
+      if (table.isFree(slot) || !isExpired(table, slot, nowMs) || this.#isKept(slot)) continue;
       this.#release(slot, nowMs);
       freed++;
     }

@@ -56,6 +56,20 @@ describe("import", () => {
     expect(table.others(slot, world.sequence)).toBe(6);
   });
 
+  test("the own region's row raises nothing while a call to the origin is under way: it may have that call's cost", async () => {
+    const { world, table, ledger, imports, put } = setUp();
+    world.accept("a", 4);
+    const slot = world.slot();
+    ledger.markCalling(slot);
+    await put("eu", 10);
+    await imports.importOnce();
+    expect(table.others(slot, world.sequence)).toBe(0);
+    ledger.unmarkCalling(slot);
+    await put("eu", 11);
+    await imports.importOnce();
+    expect(table.others(slot, world.sequence)).toBe(7);
+  });
+
   test("a row with a key that is none is counted and left out, and those behind it are merged", async () => {
     const { world, imports, counters, put, foreign } = setUp();
     const row = { sequence: world.sequence, count: 9, expiresAtMs: (world.sequence + 2) * MINUTE_MS };

@@ -178,7 +178,9 @@ export class Import {
     if (own >= table.published(slot, at)) this.#ledger.confirm(slot, at);
     const regional = table.regional(slot, at);
     table.raiseForeign(slot, at, foreign);
-    table.raiseOthers(slot, at, own - table.own(slot, at));
+    // The row may have the cost of a call to the origin that is under way, which `own` has not: it would be counted twice. The next
+    // import brings the row again.
+    if (!this.#ledger.isCalling(slot)) table.raiseOthers(slot, at, own - table.own(slot, at));
     table.raisePublished(slot, at, own);
     // In use elsewhere: what this region has of it is worth publishing now, however little.
     if (foreign > 0 || table.regional(slot, at) > regional) this.#ledger.regionalRose(slot);

@@ -311,7 +311,7 @@ export class Limiter {
   #decide(scope: Scope, identifier: string, limit: number, cost: number): Decision | Promise<Decision> {
     const decision = decide(this.#stack.engine, scope, identifier, limit, cost, null);
     this.#stack.wake();
-    return decision ?? this.#wait(this.#readAndDecide(keyOf(scope, identifier), limit, cost));
+    return decision ?? this.#wait(this.#askAndDecide(scope, identifier, limit, cost));
   }
 
   /** Whoever waits when the limiter closes is still answered, and what it counts is replayed with the rest. */
@@ -327,6 +327,16 @@ export class Limiter {
   #wait<Answer>(answer: Promise<Answer>): Promise<Answer> {
     this.#waiting.add(answer);
     return answer.finally(() => this.#waiting.delete(answer));
+  }
+
+  /** The origin decides, if it can and there is something to count; otherwise it is read, and memory decides. */
+  #askAndDecide(scope: Scope, identifier: string, limit: number, cost: number): Promise<Decision> {
+    const { admission } = this.#regional;
+    const admitted =
+      admission === null || cost === 0
+        ? null
+        : admission.decide(this.#stack.engine.hashed(scope, identifier), limit, cost);
+    return admitted ?? this.#readAndDecide(keyOf(scope, identifier), limit, cost);
   }
 
   /** Reads the origin once, then decides. */

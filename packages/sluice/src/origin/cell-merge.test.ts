@@ -38,6 +38,16 @@ function setUp(cellsMax = 8) {
 }
 
 describe("cell merge", () => {
+  test("a read that asked for no component merges nothing while a call of the key is under way: the sum may have its cost", () => {
+    const { world, merge, read, cell } = setUp();
+    read(0);
+    world.ledger.markCalling(world.slot());
+    const [sum, beganMs] = [{ sum: 3, component: 0 }, world.time.monoMs];
+    expect(merge.applyRead(world.key(), world.sequence, "", sum, NOTHING, beganMs, true)).toBe(false);
+    expect(cell()).toMatchObject({ others: 0 });
+    expect(read(3, 3)).toBe(true);
+  });
+
   test("others are the sum without this slot's own component, by max", () => {
     const { world, read, cell } = setUp();
     world.accept("a", 3);

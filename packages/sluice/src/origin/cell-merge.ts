@@ -81,6 +81,8 @@ export class CellMerge {
     if (isNear) table.rotate(slot, now);
     const before = (sequence - 1) as Sequence;
     const isAsked = this.#ledger.name(slot)?.writer === writer;
+    // The sum may have the cost of a call that is under way under that other id, which `own` has not: nothing can be said of others.
+    if (!isAsked && this.#ledger.isCalling(slot)) return false;
     if (!isAsked && table.own(slot, sequence) + table.own(slot, before) > 0) {
       // The key got its slot while the read was under way, and counts under an id whose component was not asked for. All of
       // its own count may be within the sum: what is left of it without that is a lower bound, but not a fresh one.
@@ -107,6 +109,13 @@ export class CellMerge {
     if (this.#ledger.name(slot) !== name) return;
     this.#engine.table.raiseReplayed(slot, sequence, total);
     this.#apply(slot, sequence, answer, beganMs, name.key.durationMs);
+  }
+
+  /** What an admit brought for the slot that sent it. Its total is not confirmed by it: see origin/admission.ts. */
+  applyAdmit(slot: Slot, sequence: Sequence, current: OriginCount, previous: OriginCount, beganMs: number): void {
+    const durationMs = this.#engine.table.durationMs(slot);
+    this.#apply(slot, sequence, current, beganMs, durationMs);
+    this.#apply(slot, (sequence - 1) as Sequence, previous, beganMs, durationMs);
   }
 
   #apply(slot: Slot, sequence: Sequence, answer: OriginCount, beganMs: number, durationMs: DurationMs): void {

@@ -10,7 +10,7 @@ import type { Clock, Timers } from "../core/clock.ts";
 import { type Deadlined, type Pending, withDeadline } from "../core/deadline.ts";
 import { hold, letGo } from "../core/holders.ts";
 import { Latency } from "../core/latency.ts";
-import type { ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
+import type { Admit, Admitted, ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
 
 /** A deadline that fires this much too late was held up here. */
 const LAG_MS = 50;
@@ -18,6 +18,7 @@ const LAG_MS = 50;
 export interface OriginTally {
   reads: number;
   raises: number;
+  admits: number;
   failed: number;
   late: number;
   junk: number;
@@ -27,8 +28,12 @@ export interface OriginTally {
 
 export class OriginCalls {
   readonly breaker: Breaker = new Breaker();
-  readonly tally: OriginTally = { reads: 0, raises: 0, failed: 0, late: 0, junk: 0, unknown: 0 };
-  readonly latency: { readonly read: Latency; readonly raise: Latency } = { read: new Latency(), raise: new Latency() };
+  readonly tally: OriginTally = { reads: 0, raises: 0, admits: 0, failed: 0, late: 0, junk: 0, unknown: 0 };
+  readonly latency: { readonly read: Latency; readonly raise: Latency; readonly admit: Latency } = {
+    read: new Latency(),
+    raise: new Latency(),
+    admit: new Latency(),
+  };
   /** How long the last call took that was answered. */
   roundTripMs = 0;
   readonly #origin: Origin;
@@ -44,27 +49,56 @@ export class OriginCalls {
   }
 
   /** The counts in the order of `reads`, each null if it was junk or is not known; or null if the origin could not be asked. */
-  read(reads: readonly Read[], deadlineMs: number): Promise<readonly (OriginCount | null)[] | null> {
-    return this.#call(
+  async read(reads: readonly Read[], deadlineMs: number): Promise<readonly (OriginCount | null)[] | null> {
+    const answers = await this.#call(
       () => {
         this.tally.reads++;
         return this.#origin.read(reads);
       },
-      reads.length,
+      (answers) => this.#checked(answers, reads.length, isCount),
       deadlineMs,
       this.latency.read,
     );
+    return answers === "refused" ? null : answers;
   }
 
-  raise(raises: readonly Raise[], deadlineMs: number): Promise<readonly (OriginCount | null)[] | null> {
-    return this.#call(
+  async raise(raises: readonly Raise[], deadlineMs: number): Promise<readonly (OriginCount | null)[] | null> {
+    const answers = await this.#call(
       () => {
         this.tally.raises++;
         return this.#origin.raise(raises);
       },
-      raises.length,
+      (answers) => this.#checked(answers, raises.length, isCount),
       deadlineMs,
       this.latency.raise,
+    );
+    return answers === "refused" ? null : answers;
+  }
+
+  /** Whether the origin can check and count in one call. */
+  get canAdmit(): boolean {
+    return this.#origin.admit !== undefined;
+  }
+
+  /** See `life` of the port. */
+  life(): number | undefined {
+    return this.#origin.life?.();
+  }
+
+  /**
+   * The answers in the order of `admits`, each null if it was junk or nothing is known; null if no answer came in time; "refused" if nothing was
+   * sent. Callers wait for it, so its deadline keeps the process alive.
+   */
+  admit(admits: readonly Admit[], deadlineMs: number): Promise<readonly (Admitted | null)[] | "refused" | null> {
+    return this.#call(
+      () => {
+        this.tally.admits++;
+        return this.#origin.admit!(admits);
+      },
+      (answers) => this.#checked(answers, admits.length, (answer, i) => isAdmitted(answer, admits[i]!)),
+      deadlineMs,
+      this.latency.admit,
+      true,
     );
   }
 
@@ -84,33 +118,34 @@ export class OriginCalls {
     if (letGo(this.#origin)) await withDeadline(() => this.#origin.close(), deadlineMs, this.#timers);
   }
 
-  async #call(
-    start: () => Promise<readonly OriginCount[]>,
-    count: number,
+  async #call<Answer>(
+    start: () => Promise<readonly Answer[]>,
+    check: (answers: readonly Answer[]) => (Answer | null)[] | null,
     deadlineMs: number,
     latency: Latency,
-  ): Promise<readonly (OriginCount | null)[] | null> {
+    keepsAlive = false,
+  ): Promise<(Answer | null)[] | "refused" | null> {
     const beganMs = this.#clock.monoMs();
-    if (!this.breaker.admit(beganMs)) return null;
-    const outcome = await withDeadline(start, deadlineMs, this.#timers, this.#pending);
+    if (!this.breaker.admit(beganMs)) return "refused";
+    const outcome = await withDeadline(start, deadlineMs, this.#timers, this.#pending, keepsAlive);
     const tookMs = this.#clock.monoMs() - beganMs;
     latency.add(tookMs);
     if (outcome.kind === "done") this.roundTripMs = tookMs;
-    return this.#judge(outcome, count, beganMs + deadlineMs);
+    return this.#judge(outcome, check, beganMs + deadlineMs);
   }
 
-  #judge(outcome: Deadlined<readonly OriginCount[]>, count: number, dueMs: number): (OriginCount | null)[] | null {
+  #judge<Answer>(
+    outcome: Deadlined<readonly Answer[]>,
+    check: (answers: readonly Answer[]) => (Answer | null)[] | null,
+    dueMs: number,
+  ): (Answer | null)[] | null {
     const nowMs = this.#clock.monoMs();
-    // An answer may be older than its deadline where this process was held up with both: it is late all the same.
+    // An answer may be older than its deadline if this process was held up with both: it is late anyway.
     const isLate = outcome.kind === "late" || nowMs > dueMs;
-    if (!isLate && outcome.kind === "done" && Array.isArray(outcome.value) && outcome.value.length === count) {
+    const answers = !isLate && outcome.kind === "done" ? check(outcome.value) : null;
+    if (answers !== null) {
       this.breaker.succeeded(nowMs);
-      return outcome.value.map((answer) => {
-        if (isCount(answer)) return answer;
-        if (Number.isNaN(answer?.sum)) this.tally.unknown++;
-        else this.tally.junk++;
-        return null;
-      });
+      return answers;
     }
     if (isLate) this.tally.late++;
     else if (outcome.kind === "failed") this.tally.failed++;
@@ -118,6 +153,33 @@ export class OriginCalls {
     if (!isLate || nowMs - dueMs < LAG_MS) this.breaker.failed(nowMs);
     return null;
   }
+
+  /** Null where an answer is junk or not known; null for all if there are not as many as were asked for. */
+  #checked<Answer extends OriginCount | Admitted>(
+    answers: readonly Answer[],
+    count: number,
+    isValid: (answer: Answer | null | undefined, i: number) => boolean,
+  ): (Answer | null)[] | null {
+    if (!Array.isArray(answers) || answers.length !== count) return null;
+    return answers.map((answer: Answer, i) => {
+      if (isValid(answer, i)) return answer;
+      if (isUnknown(answer)) this.tally.unknown++;
+      else this.tally.junk++;
+      return null;
+    });
+  }
+}
+
+/** Whether the origin says that it does not know. */
+function isUnknown(answer: OriginCount | Admitted | null | undefined): boolean {
+  if (answer === null || answer === undefined) return false;
+  return "allowed" in answer ? answer.allowed === null : Number.isNaN(answer.sum);
+}
+
+function isAdmitted(answer: Admitted | null | undefined, { requests }: Admit): boolean {
+  if (answer === null || answer === undefined) return false;
+  const { allowed, current, previous } = answer;
+  return Array.isArray(allowed) && allowed.length === requests.length && isCount(current) && isCount(previous);
 }
 
 function isCount(answer: OriginCount | null | undefined): answer is OriginCount {

@@ -1,9 +1,10 @@
 /**
  * The origin port: what the shared counter store of one region must offer.
  *
- * A cell in the origin is a set of components, one a writer, each an absolute total that only grows, and their sum. The
- * port knows nothing of limits, windows or time: it stores numbers under names. Every call may be lost, repeated, late or
- * answered with an error; re-sending changes nothing.
+ * A cell in the origin is one component per writer, each an absolute total that only grows, plus their sum. `raise` and `read`
+ * know nothing of limits, windows or time: they store numbers under names. `admit` checks requests against limits that its caller
+ * names, and counts those that fit. Every call may be lost, repeated, late or answered with an error. What a call writes is
+ * always absolute, so executing it again changes nothing.
  *
  * An implementation is a short file: origin/<driver>-origin.ts. All of them pass origin/origin-conformance.ts.
  */
@@ -40,6 +41,52 @@ export interface OriginCount {
   readonly component: number;
 }
 
+/** One request of an {@link Admit}: "count this cost if the limit has room for it". */
+export interface AdmitRequest {
+  readonly limit: number;
+  /** An integer ≥ 1. */
+  readonly cost: number;
+}
+
+/**
+ * "Raise my components of these two cells to my totals. Then check these requests in order, and count those that fit, under my
+ * component of the current cell." All of it is one step.
+ *
+ * A request fits if `others + foreign + floor((previousSum + previousForeign) * leftMs / durationMs) + total + cost <= limit`, where
+ * `others` is the sum of the cell without the caller's component, and `total` includes the earlier requests that fit.
+ */
+export interface Admit extends CellName {
+  readonly writer: string;
+  /** What the writer has accepted so far in the cell, and in the cell of the window before it. */
+  readonly total: number;
+  readonly previousTotal: number;
+  /** Unix milliseconds after which each of the two cells may vanish. */
+  readonly expiresAtMs: number;
+  readonly previousExpiresAtMs: number;
+  /** What other regions have counted in the two cells, as far as the caller knows. It is used for the check and is not stored. */
+  readonly foreign: number;
+  readonly previousForeign: number;
+  /** The weight of the previous cell: what is left of the window when the call is sent, and how long the window is. */
+  readonly leftMs: number;
+  readonly durationMs: number;
+  /** In order of arrival: 1 to 64. */
+  readonly requests: readonly AdmitRequest[];
+  /** Numbers the calls of one process, from 1. For histories: an origin need not look at it. */
+  readonly call: number;
+}
+
+/** The answer to one {@link Admit}. */
+export interface Admitted {
+  /**
+   * Which requests were counted, in order. Null if nothing is known: the component of the current cell was above `total` already (an
+   * earlier execution of the same call, or a replay that overtook it), the call was sent twice, or it failed.
+   */
+  readonly allowed: readonly boolean[] | null;
+  /** What holds afterwards of both cells; NaN if it is not known. */
+  readonly current: OriginCount;
+  readonly previous: OriginCount;
+}
+
 /** How a store that is somewhere else is reached, and what went wrong with it so far. */
 export interface OriginHealth {
   readonly isConnected: boolean;
@@ -70,6 +117,17 @@ export interface Origin {
   raise(raises: readonly Raise[]): Promise<readonly OriginCount[]>;
   /** Reads many cells at once; answers in order. */
   read(reads: readonly Read[]): Promise<readonly OriginCount[]>;
+  /**
+   * Checks and counts requests of many keys, each key in one step; answers in order. Rejects if nothing is known of any of them. An
+   * implementation sends a call once: it sends it again only after an answer that proves that the call was not executed.
+   * Optional: without it, such requests read, are decided in memory, and are replayed.
+   */
+  admit?(admits: readonly Admit[]): Promise<readonly Admitted[]>;
+  /**
+   * A number that changes whenever a connection opens or closes, or the servers behind them change. While it stays the same, an answer
+   * comes from the very server that answered before. Undefined, or absent: not known.
+   */
+  life?(): number | undefined;
   /** Lets go of connections. Calls under way may still settle. */
   close(): Promise<void>;
   /** For stores that are somewhere else. */

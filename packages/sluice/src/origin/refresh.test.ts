@@ -6,6 +6,7 @@ import { encodeKey } from "../engine/key.ts";
 import { nameBytes } from "../engine/name-budget.ts";
 import { CellMerge } from "./cell-merge.ts";
 import { OriginCalls } from "./origin-calls.ts";
+import { RecentFailures } from "./recent-failures.ts";
 import { type ReadWish, Refresh } from "./refresh.ts";
 
 function setUp() {
@@ -13,7 +14,14 @@ function setUp() {
   const { time } = world;
   const origin = new TroubledOrigin(time);
   const calls = new OriginCalls(origin, time.clock, time.timers);
-  const refresh = new Refresh(calls, new CellMerge(world.engine, world.ledger), time.clock, 300, null);
+  const refresh = new Refresh(
+    calls,
+    new CellMerge(world.engine, world.ledger),
+    new RecentFailures(),
+    time.clock,
+    300,
+    null,
+  );
   const wish = (identifier = "a", fields: Partial<ReadWish> = {}): ReadWish => ({
     key: world.key(identifier),
     notBeforeMs: Number.NEGATIVE_INFINITY,
@@ -236,7 +244,7 @@ describe("refresh", () => {
     const { world, time, origin, calls } = setUp();
     const events: TraceEvent[] = [];
     const merge = new CellMerge(world.engine, world.ledger);
-    const refresh = new Refresh(calls, merge, time.clock, 300, (event) => events.push(event));
+    const refresh = new Refresh(calls, merge, new RecentFailures(), time.clock, 300, (event) => events.push(event));
     const wish = {
       key: world.key(),
       notBeforeMs: Number.NEGATIVE_INFINITY,

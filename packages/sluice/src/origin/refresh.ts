@@ -17,10 +17,11 @@ import type { Clock } from "../core/clock.ts";
 import type { Trace } from "../core/trace.ts";
 import type { ReadOutcome } from "../engine/gate.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
-import { nameBytes, textBytes } from "../engine/name-budget.ts";
+import { nameBytes } from "../engine/name-budget.ts";
 import type { CellMerge } from "./cell-merge.ts";
 import type { OriginCount, Raise, Read } from "./origin.ts";
 import type { OriginCalls } from "./origin-calls.ts";
+import type { RecentFailures } from "./recent-failures.ts";
 
 /** A read of one key that is under way. Its outcome never rejects. */
 interface Flight {
@@ -49,16 +50,11 @@ interface Cells {
   readonly writer: string;
 }
 
-const RETRY_AFTER_MS = 300;
 /** More keys than this, or more bytes of names, are not read at once: the rest decide from memory. */
 const FLIGHTS_MAX = 10_000;
 const FLIGHTS_MAX_BYTES = 32 * 2 ** 20;
 /** A flight beside the texts of its key, which it holds twice: encoded, and in parts. */
 const FLIGHT_BYTES = 500;
-/** Keys whose last read failed, and the bytes of their names; older ones are forgotten first. */
-const FAILURES_MAX = 10_000;
-const FAILURES_MAX_BYTES = 8 * 2 ** 20;
-const FAILURE_BYTES = 100;
 
 export class Refresh {
   readonly #calls: OriginCalls;
@@ -68,13 +64,19 @@ export class Refresh {
   readonly #trace: Trace | null;
   readonly #flights = new Map<string, Flight>();
   #flightBytes = 0;
-  /** When the last read of a key failed, oldest first. */
-  readonly #failedAtMs = new Map<string, number>();
-  #failedBytes = 0;
+  readonly #failures: RecentFailures;
 
-  constructor(calls: OriginCalls, merge: CellMerge, clock: Clock, deadlineMs: number, trace: Trace | null) {
+  constructor(
+    calls: OriginCalls,
+    merge: CellMerge,
+    failures: RecentFailures,
+    clock: Clock,
+    deadlineMs: number,
+    trace: Trace | null,
+  ) {
     this.#calls = calls;
     this.#merge = merge;
+    this.#failures = failures;
     this.#clock = clock;
     this.#deadlineMs = deadlineMs;
     this.#trace = trace;
@@ -86,7 +88,7 @@ export class Refresh {
 
   /** What the names of keys take that are being read, and of those whose last read failed. */
   get bytes(): { readonly inFlight: number; readonly failed: number } {
-    return { inFlight: this.#flightBytes, failed: this.#failedBytes };
+    return { inFlight: this.#flightBytes, failed: this.#failures.bytes };
   }
 
   /** Reads one key, or joins a read that is under way and young enough. */
@@ -131,7 +133,7 @@ export class Refresh {
     }));
     const bytes = cells.reduce((sum, cell) => sum + cell.bytes, this.#flightBytes);
     const isOver = this.#flights.size + cells.length > FLIGHTS_MAX || bytes > FLIGHTS_MAX_BYTES;
-    if (isOver || cells.every(({ text }) => this.#hasJustFailed(text, beganMs))) {
+    if (isOver || cells.every(({ text }) => this.#failures.has(text, beganMs))) {
       return cells.map(async ({ sequence }) => failure(sequence, beganMs));
     }
     const raises = cells.map(({ wish, sequence }) => this.#raiseOf(wish, sequence));
@@ -189,32 +191,12 @@ export class Refresh {
     this.#emit({ key: text, sequence, writer }, beganMs, isWhole ? current : null);
     this.#emit({ key: text, sequence: sequence - 1, writer }, beganMs, isWhole ? previous : null);
     if (!isWhole) {
-      this.#keepFailure(text, this.#clock.monoMs());
+      this.#failures.keep(text, this.#clock.monoMs());
       return failure(sequence, beganMs);
     }
-    this.#forgetFailure(text);
+    this.#failures.forget(text);
     const isOk = this.#merge.applyRead(key, sequence, writer, current, previous, beganMs, mayClaim);
     return { isOk, beganMs, sequence, current: current.sum, previous: previous.sum };
-  }
-
-  #keepFailure(text: string, nowMs: number): void {
-    this.#forgetFailure(text);
-    this.#failedAtMs.set(text, nowMs);
-    this.#failedBytes += failureBytes(text);
-    for (const [oldest, failedAtMs] of this.#failedAtMs) {
-      const isOver = this.#failedAtMs.size > FAILURES_MAX || this.#failedBytes > FAILURES_MAX_BYTES;
-      if (!isOver && nowMs - failedAtMs < RETRY_AFTER_MS) return;
-      this.#forgetFailure(oldest);
-    }
-  }
-
-  #forgetFailure(text: string): void {
-    if (this.#failedAtMs.delete(text)) this.#failedBytes -= failureBytes(text);
-  }
-
-  #hasJustFailed(text: string, nowMs: number): boolean {
-    const failedAtMs = this.#failedAtMs.get(text);
-    return failedAtMs !== undefined && nowMs - failedAtMs < RETRY_AFTER_MS;
   }
 
   #emit({ key, sequence, writer }: Read, beganMs: number, answer: OriginCount | null): void {
@@ -224,10 +206,6 @@ export class Refresh {
     const isAnswered = answer !== null;
     this.#trace({ kind: "read", key, sequence, ...clocks, writer, total: 0, beganMs, isAnswered, sum, component });
   }
-}
-
-function failureBytes(text: string): number {
-  return FAILURE_BYTES + textBytes(text);
 }
 
 export function failure(sequence: Sequence, beganMs: number): ReadOutcome {

@@ -14,11 +14,13 @@ import type { Gate, Verdict, Waited } from "../engine/gate.ts";
 import type { Key } from "../engine/key.ts";
 import type { Ledger } from "../engine/ledger.ts";
 import { windowStartMs } from "../engine/sequence.ts";
+import { Admission } from "./admission.ts";
 import { CellMerge } from "./cell-merge.ts";
 import { freshnessMs } from "./freshness.ts";
 import { NearLimit } from "./near-limit.ts";
 import type { Origin } from "./origin.ts";
 import { OriginCalls } from "./origin-calls.ts";
+import { RecentFailures } from "./recent-failures.ts";
 import { failure, type ReadWish, Refresh } from "./refresh.ts";
 import { Renewal } from "./renewal.ts";
 import { Replay } from "./replay.ts";
@@ -50,9 +52,12 @@ export class RegionalLayer implements Gate {
   readonly replay: Replay;
   readonly refresh: Refresh;
   readonly merge: CellMerge;
+  /** Null if the origin cannot check and count in one call: such requests read, and are replayed later. */
+  readonly admission: Admission | null;
   /** Null unless the origin is near. */
   readonly nearLimit: NearLimit | null;
   readonly #engine: Engine;
+  readonly #ledger: Ledger;
   readonly #options: RegionalOptions;
   readonly #hurryWithinMs: number;
   #handle: unknown = undefined;
@@ -67,6 +72,7 @@ export class RegionalLayer implements Gate {
   constructor(engine: Engine, ledger: Ledger, origin: Origin, options: RegionalOptions) {
     const { clock, timers, flushMs, commandsPerSecond, trace, readTimeoutMs } = options;
     this.#engine = engine;
+    this.#ledger = ledger;
     this.#options = options;
     this.#hurryWithinMs = HURRY_FLUSHES * flushMs;
     this.calls = new OriginCalls(origin, clock, timers);
@@ -75,15 +81,41 @@ export class RegionalLayer implements Gate {
     this.replay = new Replay(engine.table, ledger, this.calls, this.merge, clock, budget);
     const flushAhead = () => this.#flushAhead();
     this.#renewal = new Renewal(engine, this.replay, { flushMs, commandsPerSecond, clock, timers, flushAhead });
-    this.refresh = new Refresh(this.calls, this.merge, clock, readTimeoutMs, trace);
+    const failures = new RecentFailures();
+    this.refresh = new Refresh(this.calls, this.merge, failures, clock, readTimeoutMs, trace);
+    this.admission = this.calls.canAdmit ? this.#admission(failures) : null;
     this.nearLimit =
       origin.isNear === true ? new NearLimit(this.calls, this.merge, { clock, timers, readTimeoutMs }) : null;
+  }
+
+  #admission(failures: RecentFailures): Admission {
+    const { clock, timers, readTimeoutMs, trace } = this.#options;
+    return new Admission(this.#engine, this.#ledger, this.calls, this.merge, failures, {
+      clock,
+      timers,
+      readTimeoutMs,
+      trace,
+      isUsable: ({ slot, sequence, nowMs, key, limit, effective }) =>
+        !this.mustAsk(limit - effective, limit) &&
+        this.#isUsable(slot, sequence, nowMs, key.durationMs, this.#engine.clock.monoMs()),
+      accepted: (slot, { limit, remaining }, isAtOrigin) => {
+        const durationMs = this.#engine.table.durationMs(slot);
+        if (isAtOrigin) this.#renewal.accepted(slot, durationMs);
+        else this.accepted(slot, remaining, limit, durationMs);
+      },
+      answered: (slot, sequence, component, life) => {
+        const name = this.#ledger.name(slot);
+        if (name === undefined || life === undefined) return;
+        this.replay.notes.keep({ slot, name, sequence, component, life });
+      },
+    });
   }
 
   verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict {
     const { clock } = this.#engine;
     const monoMs = clock.monoMs();
-    if (slot !== NONE && this.#isUsable(slot, sequence, nowMs, durationMs, monoMs)) return "proceed";
+    const isCalling = slot !== NONE && this.#ledger.isCalling(slot);
+    if (slot !== NONE && !isCalling && this.#isUsable(slot, sequence, nowMs, durationMs, monoMs)) return "proceed";
     return this.calls.breaker.isOpen(monoMs) ? "degraded" : "read";
   }
 
@@ -100,7 +132,7 @@ export class RegionalLayer implements Gate {
   }
 
   isSettled(slot: Slot, sequence: Sequence): boolean {
-    return this.#engine.table.isSettled(slot, sequence, this.#engine.clock.monoMs());
+    return this.#engine.table.isSettled(slot, sequence, this.#engine.clock.monoMs()) && !this.#ledger.isCalling(slot);
   }
 
   mustAsk(left: number, limit: number): boolean {

@@ -15,6 +15,7 @@ import type { CellTable } from "../engine/cell-table.ts";
 import { encodeKey } from "../engine/key.ts";
 import type { Ledger, Orphan, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs } from "../engine/sequence.ts";
+import { type AdmitNote, AdmitNotes } from "./admit-notes.ts";
 import type { CellMerge } from "./cell-merge.ts";
 import { CommandBudget } from "./command-budget.ts";
 import { ANSWER_PART, freshnessMs } from "./freshness.ts";
@@ -57,6 +58,8 @@ export class Replay {
   isFlushing = false;
   /** Slots that go ahead of the next flush: they are near their limit, or their freshness is about to end. */
   readonly hurried: Set<Slot> = new Set();
+  /** What the origin counted itself and no beat has confirmed yet. Written by regional-layer.ts when an admit is answered. */
+  readonly notes: AdmitNotes = new AdmitNotes();
   /** Shared by flushes and hurried flushes. */
   readonly #budget: CommandBudget;
   /** Times the origin was found to have lost what it had confirmed. */
@@ -166,7 +169,7 @@ export class Replay {
       return false;
     }
     this.#heal(HEALED_AT_ONCE);
-    const { entries, isCut } = this.#entries(slots, wallMs, raisesMax - orphans.length);
+    const { entries, noted, isCut } = this.#entries(slots, wallMs, raisesMax - orphans.length);
     const sent = orphans.length + entries.length;
     // A flush that carries the heartbeat alone costs as much as a cell.
     this.#budget.spend(Math.max(1, sent));
@@ -185,9 +188,11 @@ export class Replay {
     });
     const isHealed = this.#unhealed >= this.#table.highWater;
     const isWhole = isHealed && slots === this.#ledger.unreplayed && sent < raisesMax && !isCut;
-    if (isWhole && !answers.includes(null)) this.#cleanMs = beganMs;
     const beatAnswer = answers.at(-1) ?? null;
-    if (beatAnswer !== null && this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();
+    const hasLost = beatAnswer !== null && this.#heartbeat.hasLost(beat, beatAnswer);
+    const isConfirmed = beatAnswer !== null && !hasLost && this.#confirm(noted);
+    if (isWhole && isConfirmed && !answers.includes(null)) this.#cleanMs = beganMs;
+    if (hasLost) this.#replayAll();
     else if (beatAnswer !== null && this.#hasMissedBeat) this.#unhealed = 0 as Slot;
     this.#hasMissedBeat = beatAnswer === null;
     return true;
@@ -201,6 +206,18 @@ export class Replay {
     this.#ledger.markReplayed(slot);
     // Counted meanwhile: it waits anew, behind those that were not sent.
     if (this.#hasUnreplayed(slot)) this.#ledger.markUnreplayed(slot);
+  }
+
+  /** A beat was answered without a loss. What admits had counted before it is confirmed, if the connection is still the same: false if not. */
+  #confirm(noted: readonly AdmitNote[]): boolean {
+    const life = this.#calls.life();
+    for (const note of noted) {
+      const { slot, name, sequence, component } = note;
+      if (note.life !== life || this.#ledger.name(slot) !== name) continue;
+      this.#table.raiseReplayed(slot, sequence, component);
+      if (!this.#hasUnreplayed(slot)) this.#ledger.markReplayed(slot);
+    }
+    return noted.every((note) => note.life === life);
   }
 
   #settleOrphans(orphans: readonly Orphan[], answers: readonly (OriginCount | null)[]): void {
@@ -242,25 +259,39 @@ export class Replay {
   }
 
   /** What to send of these slots, cells nearest their limit first. `isCut`: their names take too much memory for one flush. */
-  #entries(slots: Slots, wallMs: number, raisesMax: number): { readonly entries: Entry[]; readonly isCut: boolean } {
+  #entries(
+    slots: Slots,
+    wallMs: number,
+    raisesMax: number,
+  ): { readonly entries: Entry[]; readonly noted: AdmitNote[]; readonly isCut: boolean } {
     const isBehind = slots.size > raisesMax;
     const entries: Entry[] = [];
+    const noted: AdmitNote[] = [];
+    const life = this.#calls.life();
     let bytes = 0;
     for (const slot of this.#order.of(slots, raisesMax)) {
       if (entries.length >= raisesMax) break;
       const name = this.#ledger.name(slot);
       if (name === undefined) continue;
       bytes += name.bytes;
-      if (bytes > FLUSH_MAX_BYTES) return { entries, isCut: true };
-      const found = this.#entriesOf(slot, name, wallMs, isBehind);
+      if (bytes > FLUSH_MAX_BYTES) return { entries, noted, isCut: true };
+      const found = this.#entriesOf(slot, name, wallMs, isBehind, noted, life);
       // Confirmed meanwhile, by a read that brought it along.
       if (!this.#hasUnreplayed(slot)) this.#ledger.markReplayed(slot);
       entries.push(...found);
     }
-    return { entries: entries.slice(0, raisesMax), isCut: false };
+    return { entries: entries.slice(0, raisesMax), noted, isCut: isBehind };
   }
 
-  #entriesOf(slot: Slot, name: SlotName, wallMs: number, isBehind: boolean): Entry[] {
+  /** The raises of a slot. A cell that the origin counted itself is added to `noted` instead. */
+  #entriesOf(
+    slot: Slot,
+    name: SlotName,
+    wallMs: number,
+    isBehind: boolean,
+    noted: AdmitNote[],
+    life: number | undefined,
+  ): Entry[] {
     const table = this.#table;
     const { durationMs } = name.key;
     const sequence = table.sequence(slot);
@@ -274,6 +305,9 @@ export class Replay {
       const isUnreplayed = total > table.replayed(slot, at);
       const isAging = !isBehind && at === before && this.#isAging(table.freshUntilMs(slot, at), durationMs);
       if (!isUnreplayed && !isAging) continue;
+      const note = isUnreplayed ? this.notes.take(slot, name, at, total, life) : null;
+      if (note !== null) noted.push(note);
+      if (note !== null && !isAging) continue;
       text ??= encodeKey(name.key);
       const raise = { key: text, sequence: at, writer: name.writer, total, expiresAtMs };
       entries.push({ slot, name, raise });

@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, test } from "vitest";
 import { ManualTime } from "../../../../test/support/manual-time.ts";
+import { admitConformance } from "./admit-conformance.ts";
 import { MemoryOrigin } from "./memory-origin.ts";
 import { originConformance } from "./origin-conformance.ts";
 import { type MessageChannel, OriginHost, SharedOrigin } from "./shared-origin.ts";
@@ -21,15 +22,24 @@ function channel(): { worker: EventEmitter & MessageChannel; parent: EventEmitte
   return { worker, parent };
 }
 
-originConformance("shared by the workers of one parent", async () => {
-  const time = new ManualTime();
-  const { worker, parent } = channel();
-  new OriginHost(new MemoryOrigin(time.clock)).serve(parent);
-  return { origin: new SharedOrigin(worker), nowMs: () => time.wallMs, elapse: (ms) => time.advance(ms) };
-});
+for (const conformance of [originConformance, admitConformance]) {
+  conformance("shared by the workers of one parent", async () => {
+    const time = new ManualTime();
+    const { worker, parent } = channel();
+    new OriginHost(new MemoryOrigin(time.clock)).serve(parent);
+    return { origin: new SharedOrigin(worker), nowMs: () => time.wallMs, elapse: (ms) => time.advance(ms) };
+  });
+}
 
 const read = { key: "a", sequence: 1, writer: "w" };
 const raise = { ...read, total: 5, expiresAtMs: Number.MAX_SAFE_INTEGER };
+const admit = {
+  ...raise,
+  ...{ previousTotal: 0, previousExpiresAtMs: Number.MAX_SAFE_INTEGER, foreign: 0, previousForeign: 0 },
+  ...{ leftMs: 500, durationMs: 1_000 },
+  requests: [{ limit: 100, cost: 1 }],
+  call: 1,
+};
 
 describe("shared origin", () => {
   test("the workers of one parent have one count", async () => {
@@ -81,6 +91,43 @@ describe("shared origin", () => {
     expect(await origin.raise([raise])).toEqual([{ sum: 5, component: 5 }]);
   });
 
+  test.each([
+    ["no total", { total: undefined }],
+    ["a total below 0", { total: -1 }],
+    ["no previous total", { previousTotal: undefined }],
+    ["a fraction as a foreign count", { foreign: 0.5 }],
+    ["a foreign count that is not exact", { previousForeign: 2 ** 53 }],
+    ["no expiry", { expiresAtMs: undefined }],
+    ["an expiry that is not a number", { previousExpiresAtMs: "soon" }],
+    ["more left than the window has", { leftMs: 1_001 }],
+    ["less than nothing left", { leftMs: -1 }],
+    ["a window without a duration", { leftMs: 0, durationMs: 0 }],
+    ["no requests", { requests: undefined }],
+    ["an empty list of requests", { requests: [] }],
+    ["65 requests", { requests: Array(65).fill({ limit: 1_000, cost: 1 }) }],
+    ["a request that is null", { requests: [null] }],
+    ["a cost of 0", { requests: [{ limit: 1, cost: 0 }] }],
+    ["a limit below 0", { requests: [{ limit: -1, cost: 1 }] }],
+    ["no key", { key: undefined }],
+  ])("an admit with %s is left alone: it is neither answered nor counted", async (_, wrong) => {
+    const { worker, parent } = channel();
+    const host = new OriginHost(new MemoryOrigin(new ManualTime().clock));
+    host.serve(parent);
+    const origin = new SharedOrigin(worker);
+    parent.emit("message", { mark: "sluice/origin/1", id: 1, ask: "admit", cells: [admit, { ...admit, ...wrong }] });
+    expect(host.stats()).toMatchObject({ cells: 0, asked: { admit: 0 } });
+    expect(await origin.admit([admit])).toMatchObject([{ allowed: [true], current: { sum: 6, component: 6 } }]);
+  });
+
+  test("its life is that of the parent: one number until the channel is closed", async () => {
+    const { worker } = channel();
+    const origin = new SharedOrigin(worker);
+    const life = origin.life();
+    expect(life).toEqual(expect.any(Number));
+    worker.emit("disconnect");
+    expect(origin.life()).not.toBe(life);
+  });
+
   test("the parent reports what it holds, what it forgot, and how many cells its workers asked for", async () => {
     const { worker, parent } = channel();
     const host = new OriginHost(new MemoryOrigin(new ManualTime().clock, 1));
@@ -92,11 +139,12 @@ describe("shared origin", () => {
       bytes: 0,
       bytesMax: 640,
       evicted: 0,
-      asked: { read: 0, raise: 0 },
+      asked: { read: 0, raise: 0, admit: 0 },
     });
     for (let i = 0; i < 3; i++) await origin.raise([{ ...raise, key: `${i}` }]);
     await origin.read([read, read]);
-    expect(host.stats()).toMatchObject({ cells: 2, evicted: 1, asked: { read: 2, raise: 3 } });
+    await origin.admit([{ ...admit, total: 0, requests: [{ limit: 0, cost: 1 }] }]);
+    expect(host.stats()).toMatchObject({ cells: 2, evicted: 1, asked: { read: 2, raise: 3, admit: 1 } });
     expect(host.stats().bytes).toBeGreaterThan(2 * 216);
   });
 
@@ -106,8 +154,10 @@ describe("shared origin", () => {
       throw new Error("away");
     };
     const { held } = new MemoryOrigin(new ManualTime().clock);
-    new OriginHost({ raise: fails, read: fails, close: async () => {}, held }).serve(parent);
-    await expect(new SharedOrigin(worker).read([read])).rejects.toThrow("does not answer");
+    new OriginHost({ raise: fails, read: fails, admit: fails, held }).serve(parent);
+    const origin = new SharedOrigin(worker);
+    await expect(origin.read([read])).rejects.toThrow("does not answer");
+    await expect(origin.admit([admit])).rejects.toThrow("does not answer");
   });
 
   test("messages that do not leave the process are bounded: the next call fails at once", async () => {
@@ -139,6 +189,22 @@ describe("shared origin", () => {
     expect(stuck).toHaveLength(Math.ceil((12 * 2 ** 20) / 9_150));
     await origin.close();
     expect(new Set(await Promise.all(waiting))).toEqual(new Set(["ended"]));
+  });
+
+  test("an admit counts its requests in those bytes", async () => {
+    const { worker } = channel();
+    const stuck: unknown[] = [];
+    worker.send = (message) => stuck.push(message);
+    const origin = new SharedOrigin(worker);
+    const wide = { ...admit, requests: Array(64).fill({ limit: 2 ** 40, cost: 2 ** 40 }) };
+    const waiting: Promise<unknown>[] = [];
+    for (let i = 0; i < 3_500; i++) waiting.push(origin.admit([wide]).catch(() => "ended"));
+    // 150 and 3 for the cell, 250 for the other fields, 60 for each request: at least what the message is long.
+    const bytes = 150 + 3 + 250 + 64 * 60;
+    expect(stuck).toHaveLength(Math.ceil((12 * 2 ** 20) / bytes));
+    expect(JSON.stringify(stuck[0]).length).toBeLessThan(bytes);
+    await origin.close();
+    await Promise.all(waiting);
   });
 
   test("calls that nobody answers are bounded", async () => {

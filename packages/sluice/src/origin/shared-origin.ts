@@ -6,7 +6,7 @@
  */
 import { SluiceError } from "../core/errors.ts";
 import type { HeldCells } from "./memory-origin.ts";
-import type { Origin, OriginCount, Raise, Read } from "./origin.ts";
+import type { Admit, AdmitRequest, Admitted, CellName, Origin, OriginCount, Raise, Read } from "./origin.ts";
 
 /** What `process` is in a worker, and a `Worker` or `ChildProcess` in the parent. */
 export interface MessageChannel {
@@ -25,33 +25,48 @@ const UNSENT_MAX_BYTES = 12 * 2 ** 20;
 /** A cell in a message, beside its key, of which a unit takes up to three bytes. */
 const CELL_BYTES = 150;
 const UNIT_BYTES = 3;
+/** What an `admit` takes beyond that: its other fields, and each of its requests. */
+const ADMIT_BYTES = 250;
+const REQUEST_BYTES = 60;
+/** Requests of one `admit`. */
+const REQUESTS_MAX = 64;
+
+/** What a worker may ask for, and what each of the cells is answered with. */
+interface Asks {
+  readonly raise: { readonly cell: Raise; readonly answer: OriginCount };
+  readonly read: { readonly cell: Read; readonly answer: OriginCount };
+  readonly admit: { readonly cell: Admit; readonly answer: Admitted };
+}
+type Ask = keyof Asks;
 
 interface Question {
   readonly mark: typeof MARK;
   readonly id: number;
-  readonly ask: "raise" | "read";
-  readonly cells: readonly Raise[] & readonly Read[];
+  readonly ask: Ask;
+  readonly cells: readonly Raise[] & readonly Read[] & readonly Admit[];
 }
 
 interface Answer {
   readonly mark: typeof MARK;
   readonly id: number;
   /** Null: the origin behind it failed. */
-  readonly counts: readonly OriginCount[] | null;
+  readonly counts: readonly Asks[Ask]["answer"][] | null;
 }
 
 export interface OriginHostStats extends HeldCells {
-  /** Cells that the workers read and raised, since the start. */
-  readonly asked: { readonly read: number; readonly raise: number };
+  /** Cells that the workers read and raised, and keys that they asked to admit, since the start. */
+  readonly asked: { readonly read: number; readonly raise: number; readonly admit: number };
 }
+
+type HostedOrigin = Required<Pick<Origin, "raise" | "read" | "admit">> & { readonly held: HeldCells };
 
 /** The parent's side: answers the workers it is told to serve, from an origin of its own. */
 export class OriginHost {
-  readonly #origin: Origin & { readonly held: HeldCells };
+  readonly #origin: HostedOrigin;
   /** Cells that workers asked for, since the start. */
-  readonly #asked = { read: 0, raise: 0 };
+  readonly #asked = { read: 0, raise: 0, admit: 0 };
 
-  constructor(origin: Origin & { readonly held: HeldCells }) {
+  constructor(origin: HostedOrigin) {
     this.#origin = origin;
   }
 
@@ -78,7 +93,7 @@ export class OriginHost {
 }
 
 interface Waiting {
-  resolve(counts: readonly OriginCount[]): void;
+  resolve(counts: NonNullable<Answer["counts"]>): void;
   reject(error: Error): void;
 }
 
@@ -93,9 +108,13 @@ export class SharedOrigin implements Origin {
   readonly #channel: MessageChannel;
   readonly #waiting = new Map<number, Waiting>();
   readonly #hear = (message: unknown): void => this.#receive(message);
-  readonly #lose = (): void => this.#rejectAll();
+  readonly #lose = (): void => {
+    this.#isLost = true;
+    this.#rejectAll();
+  };
   #lastId = 0;
   #unsentBytes = 0;
+  #isLost = false;
 
   constructor(channel: MessageChannel) {
     checkChannel(channel, "channel");
@@ -112,23 +131,32 @@ export class SharedOrigin implements Origin {
     return this.#ask("read", reads);
   }
 
+  admit(admits: readonly Admit[]): Promise<readonly Admitted[]> {
+    return this.#ask("admit", admits);
+  }
+
+  /** A worker has one parent: as long as the channel is open, every answer comes from the same memory. */
+  life(): number | undefined {
+    return this.#isLost ? undefined : 0;
+  }
+
   async close(): Promise<void> {
     this.#channel.off("message", this.#hear);
     this.#channel.off("disconnect", this.#lose);
     this.#rejectAll();
   }
 
-  #ask(ask: "raise" | "read", cells: readonly Read[]): Promise<readonly OriginCount[]> {
+  #ask<A extends Ask>(ask: A, cells: readonly Asks[A]["cell"][]): Promise<readonly Asks[A]["answer"][]> {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, { resolve: resolve as Waiting["resolve"], reject });
       const [oldest = id] = this.#waiting.keys();
       if (this.#waiting.size > CALLS_MAX) this.#settle(oldest, null);
       if (this.#unsentBytes >= UNSENT_MAX_BYTES) {
         this.#settle(id, null);
         return;
       }
-      const bytes = cells.reduce((sum, { key }) => sum + CELL_BYTES + UNIT_BYTES * key.length, 0);
+      const bytes = cells.reduce((sum, cell) => sum + bytesOf(cell), 0);
       this.#unsentBytes += bytes;
       send(this.#channel, { mark: MARK, id, ask, cells }, (isSent) => {
         this.#unsentBytes -= bytes;
@@ -179,13 +207,42 @@ function isMarked(message: unknown): message is { readonly mark: typeof MARK; re
 
 function isQuestion(message: unknown): message is Question {
   if (!isMarked(message) || !("ask" in message) || !("cells" in message)) return false;
-  const isAsk = message.ask === "raise" || message.ask === "read";
-  return isAsk && Number.isSafeInteger(message.id) && Array.isArray(message.cells) && message.cells.every(isCell);
+  const isAsk = message.ask === "raise" || message.ask === "read" || message.ask === "admit";
+  if (!isAsk || !Number.isSafeInteger(message.id) || !Array.isArray(message.cells)) return false;
+  return message.cells.every(message.ask === "admit" ? isAdmit : isCell);
 }
 
 function isCell(cell: unknown): boolean {
   if (typeof cell !== "object" || cell === null) return false;
   const { key, sequence, writer, total = 0, expiresAtMs = 0 } = cell as Partial<Raise>;
   const isNamed = typeof key === "string" && typeof writer === "string" && Number.isSafeInteger(sequence);
-  return isNamed && Number.isSafeInteger(total) && total >= 0 && Number.isFinite(expiresAtMs);
+  return isNamed && isCount(total) && Number.isFinite(expiresAtMs);
+}
+
+function isAdmit(cell: unknown): boolean {
+  if (!isCell(cell)) return false;
+  const { total, expiresAtMs, previousTotal, previousExpiresAtMs, ...rest } = cell as Partial<Admit>;
+  const { foreign, previousForeign, leftMs, durationMs, requests } = rest;
+  const isDated = [expiresAtMs, previousExpiresAtMs].every((ms) => Number.isFinite(ms));
+  if (!isDated || ![total, previousTotal, foreign, previousForeign].every(isCount)) return false;
+  if (!isCount(leftMs) || !isCount(durationMs) || durationMs === 0 || leftMs > durationMs) return false;
+  return isFew(requests) && requests.every(isRequest);
+}
+
+function isFew(requests: unknown): requests is readonly unknown[] {
+  return Array.isArray(requests) && requests.length >= 1 && requests.length <= REQUESTS_MAX;
+}
+
+function isRequest(request: unknown): boolean {
+  const { limit, cost } = (request ?? {}) as Partial<AdmitRequest>;
+  return isCount(limit) && isCount(cost) && cost >= 1;
+}
+
+function isCount(count: unknown): count is number {
+  return Number.isSafeInteger(count) && (count as number) >= 0;
+}
+
+function bytesOf(cell: CellName & { readonly requests?: readonly AdmitRequest[] }): number {
+  const bytes = CELL_BYTES + UNIT_BYTES * cell.key.length;
+  return cell.requests === undefined ? bytes : bytes + ADMIT_BYTES + REQUEST_BYTES * cell.requests.length;
 }

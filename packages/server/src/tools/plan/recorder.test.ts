@@ -40,6 +40,7 @@ function decision(sinceMs: number, more: Partial<Decided> = {}, process = "r0p0.
     source: "local",
     degraded: false,
     effective: 0,
+    call: 0,
     own: 0,
     others: 0,
     foreign: 0,
