@@ -8,11 +8,16 @@ import type { Timers } from "./clock.ts";
 /** Things of one turn. At 1 to 4 µs each, a turn takes a millisecond or two, on a slow machine too: others add to it. */
 const TURN_ITEMS = 500;
 
+/** Resolves after at least `delayMs`. */
+export function pause(timers: Timers, delayMs: number, keepsAlive?: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    timers.set(resolve, delayMs, keepsAlive);
+  });
+}
+
 /** Resolves in a later turn. Keeps the process alive until then: whoever closes waits for it. */
 export function nextTurn(timers: Timers): Promise<void> {
-  return new Promise((resolve) => {
-    timers.set(resolve, 0, true);
-  });
+  return pause(timers, 0, true);
 }
 
 /** Does `work` for each of the items, in turns. */

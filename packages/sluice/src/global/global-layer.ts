@@ -12,8 +12,9 @@
  * identity is unknown, and the process neither publishes nor imports.
  */
 import type { Clock, Random, Timers } from "../core/clock.ts";
-import { withDeadline } from "../core/deadline.ts";
+import { type Pending, withDeadline } from "../core/deadline.ts";
 import { hold, letGo } from "../core/holders.ts";
+import { Alarm, Repeat } from "../core/repeat.ts";
 import type { Trace } from "../core/trace.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Ledger } from "../engine/ledger.ts";
@@ -65,10 +66,9 @@ const LET_GO_MS = 1_000;
 /** One kind of round with its rhythm. */
 interface Round {
   readonly run: () => Promise<void>;
-  readonly everyMs: number;
   /** Reads what the join reads: not before the join is done, because two reads at once would share one cursor. */
   readonly isAfterJoin: boolean;
-  handle: unknown;
+  readonly repeat: Repeat;
   isUnderWay: boolean;
 }
 
@@ -83,8 +83,8 @@ export class GlobalLayer {
   readonly #options: GlobalOptions;
   readonly #rounds: Round[] = [];
   /** Callers of `imported` that wait; calling one settles it. */
-  readonly #waiting = new Set<() => void>();
-  #joinHandle: unknown = undefined;
+  readonly #waiting: Pending = new Set();
+  readonly #joinAlarm: Alarm;
   #isRunning = false;
   #isImported = false;
   /** Called once, after the first import. Set by the stack. */
@@ -117,9 +117,15 @@ export class GlobalLayer {
     this.publish = new Publish(engine.table, ledger, registered, { ...options, budget: counts });
     this.import = new Import(engine, ledger, bounded, { ...options, budget: counts });
     this.denials = new DenialChannel(engine, ledger, registered, { ...options, budget: this.budgets.denials });
-    const { mode, publishMs, importMs, clock } = options;
+    const { mode, publishMs, importMs, clock, timers } = options;
+    this.#joinAlarm = new Alarm(timers);
     const add = (everyMs: number, run: () => Promise<void>, isAfterJoin = false): Round => {
-      const round = { run, everyMs, isAfterJoin, handle: undefined, isUnderWay: false };
+      const repeat = new Repeat(
+        timers,
+        () => this.#runNow(round),
+        () => this.#jittered(everyMs),
+      );
+      const round: Round = { run, isAfterJoin, repeat, isUnderWay: false };
       this.#rounds.push(round);
       return round;
     };
@@ -191,15 +197,14 @@ export class GlobalLayer {
 
   start(): void {
     this.#isRunning = true;
-    for (const round of this.#rounds) this.#arm(round);
+    for (const { repeat } of this.#rounds) repeat.start();
     void this.#join(JOIN_AGAIN_MS);
   }
 
   stop(): void {
-    const { timers } = this.#options;
     this.#isRunning = false;
-    for (const round of this.#rounds) timers.clear(round.handle);
-    if (this.#joinHandle !== undefined) timers.clear(this.#joinHandle);
+    for (const { repeat } of this.#rounds) repeat.stop();
+    this.#joinAlarm.clear();
     for (const settle of this.#waiting) settle();
   }
 
@@ -207,18 +212,12 @@ export class GlobalLayer {
    * Resolves after the first import, after `timeoutMs`, or when the layer stops, with `isImported`. Keeps the process alive until
    * then: nothing else may, and a program that awaits this at its top level would end in mid-start.
    */
-  imported(timeoutMs: number): Promise<boolean> {
+  async imported(timeoutMs: number): Promise<boolean> {
     const { timers } = this.#options;
-    if (this.#isImported || !this.#isRunning) return Promise.resolve(this.#isImported);
-    return new Promise((resolve) => {
-      const settle = () => {
-        timers.clear(handle);
-        this.#waiting.delete(settle);
-        resolve(this.#isImported);
-      };
-      const handle = timers.set(settle, timeoutMs, true);
-      this.#waiting.add(settle);
-    });
+    if (this.#isImported || !this.#isRunning) return this.#isImported;
+    const never = () => new Promise<never>(() => {});
+    await withDeadline(never, timeoutMs, timers, this.#waiting, true);
+    return this.#isImported;
   }
 
   /**
@@ -249,14 +248,14 @@ export class GlobalLayer {
 
   /** Joins the other regions, and retries until it has succeeded once. Failures are counted and never rejected. */
   async #join(againMs: number): Promise<void> {
-    const { timers, importMs } = this.#options;
+    const { importMs } = this.#options;
     try {
       await this.#joinOnce();
     } catch {
       this.failed++;
       if (!this.#isRunning) return;
       const nextMs = Math.min(2 * againMs, importMs);
-      this.#joinHandle = timers.set(() => void this.#join(nextMs), this.#jittered(againMs));
+      this.#joinAlarm.set(() => void this.#join(nextMs), this.#jittered(againMs));
       return;
     }
     if (!this.#isRunning) return;
@@ -320,13 +319,6 @@ export class GlobalLayer {
     while (deleted >= CLEANUP_ROWS_MAX && this.#isRunning && clock.monoMs() < endMs) {
       deleted = await this.#bounded.cleanUp(clock.wallMs(), CLEANUP_ROWS_MAX);
     }
-  }
-
-  #arm(round: Round): void {
-    round.handle = this.#options.timers.set(() => {
-      this.#arm(round);
-      this.#runNow(round);
-    }, this.#jittered(round.everyMs));
   }
 
   #jittered(ms: number): number {

@@ -18,7 +18,7 @@
 import type { Sequence, Slot } from "../core/brands.ts";
 import type { Clock, Timers } from "../core/clock.ts";
 import type { Trace } from "../core/trace.ts";
-import { nextTurn } from "../core/turns.ts";
+import { nextTurn, pause } from "../core/turns.ts";
 import { type CellTable, NONE } from "../engine/cell-table.ts";
 import { encodeKey } from "../engine/key.ts";
 import type { Ledger, SlotName } from "../engine/ledger.ts";
@@ -158,7 +158,7 @@ export class Publish {
       if (isSent && this.#ledger.unpublished.size === 0) return;
       // The caller does not wait beyond the end, and no timer may be left then.
       if (clock.monoMs() + CLOSE_RETRY_MS >= endMs) return;
-      await new Promise<void>((resolve) => timers.set(resolve, CLOSE_RETRY_MS));
+      await pause(timers, CLOSE_RETRY_MS);
     }
   }
 

@@ -8,6 +8,7 @@
  * An event is never delivered during another operation, but in its own turn of the event loop. Errors of a listener are ignored.
  */
 import type { Clock, Timers } from "../core/clock.ts";
+import { Alarm } from "../core/repeat.ts";
 
 /** What happened. */
 export type Happening =
@@ -104,16 +105,14 @@ function isProbe(what: Happening): boolean {
 export class EventDesk {
   readonly #listener: EventListener;
   readonly #clock: Clock;
-  readonly #timers: Timers;
+  readonly #alarm: Alarm;
   readonly #subjects = new Map<string, Subject>();
   #outbox: LimiterEvent[] = [];
-  #handle: unknown = undefined;
-  #isArmed = false;
 
   constructor(listener: EventListener, clock: Clock, timers: Timers) {
     this.#listener = listener;
     this.#clock = clock;
-    this.#timers = timers;
+    this.#alarm = new Alarm(timers);
   }
 
   /** Queues an event. The listener receives it in a later turn, or when the ten seconds of the subject are over. */
@@ -150,7 +149,7 @@ export class EventDesk {
   /** Reports all waiting events at once. */
   close(): void {
     this.reportLatest(true);
-    if (this.#isArmed) this.#timers.clear(this.#handle);
+    this.#alarm.clear();
     this.#deliver();
   }
 
@@ -179,10 +178,8 @@ export class EventDesk {
     subject.latest = null;
     subject.omitted = 0;
     subject.reported++;
-    if (this.#isArmed) return;
     try {
-      this.#handle = this.#timers.set(() => this.#deliver(), 0);
-      this.#isArmed = true;
+      this.#alarm.set(() => this.#deliver(), 0);
     } catch {
       // Timers that cannot be set must not fail what was being done: the next event, or the end, tries again.
     }
@@ -198,7 +195,6 @@ export class EventDesk {
   }
 
   #deliver(): void {
-    this.#isArmed = false;
     const events = this.#outbox;
     this.#outbox = [];
     for (const event of events) {

@@ -6,6 +6,7 @@
  * so four million expired keys are gone within half a minute.
  */
 import type { Timers } from "../core/clock.ts";
+import { Alarm } from "../core/repeat.ts";
 import type { Engine } from "../engine/engine.ts";
 
 const INTERVAL_MS = 1_000;
@@ -15,40 +16,34 @@ const FREED_PER_STEP = 8_192;
 
 export class Housekeeping {
   readonly #engine: Engine;
-  readonly #timers: Timers;
-  /** Whether a timer is pending; `#handle` is its own, whatever it is. */
-  #isArmed = false;
-  #handle: unknown = undefined;
+  readonly #alarm: Alarm;
   #isStopped = false;
 
   constructor(engine: Engine, timers: Timers) {
     this.#engine = engine;
-    this.#timers = timers;
+    this.#alarm = new Alarm(timers);
   }
 
   /** Called after every decision: must cost next to nothing. */
   wake(): void {
-    if (!this.#isArmed) this.#arm(INTERVAL_MS);
+    if (!this.#alarm.isSet) this.#arm(INTERVAL_MS);
   }
 
   stop(): void {
     this.#isStopped = true;
-    if (this.#isArmed) this.#timers.clear(this.#handle);
-    this.#isArmed = false;
+    this.#alarm.clear();
   }
 
   #arm(delayMs: number): void {
     if (this.#isStopped || this.#engine.table.size === 0) return;
     try {
-      this.#handle = this.#timers.set(() => this.#tick(), delayMs);
-      this.#isArmed = true;
+      this.#alarm.set(() => this.#tick(), delayMs);
     } catch {
       // Timers that cannot be set must not fail a request that is decided and counted: the next one tries again.
     }
   }
 
   #tick(): void {
-    this.#isArmed = false;
     if (this.#isStopped) return;
     let delayMs = INTERVAL_MS;
     try {

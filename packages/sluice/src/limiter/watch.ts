@@ -6,6 +6,7 @@
  */
 import type { Breaker } from "../core/breaker.ts";
 import type { Clock, Timers } from "../core/clock.ts";
+import { Repeat } from "../core/repeat.ts";
 import type { GlobalLayer } from "../global/global-layer.ts";
 import { ConnectionNews } from "./connection-news.ts";
 import { EventDesk, type EventListener } from "./events.ts";
@@ -38,7 +39,6 @@ export class Watch {
   readonly #stack: Stack;
   readonly #desk: EventDesk;
   readonly #clock: Clock;
-  readonly #timers: Timers;
   readonly #meters = new Map<string, Meter>();
   readonly #failuresReported = new Map<string, number>();
   /** Since when decisions are degraded, how many there were by then, and by the last look. */
@@ -47,13 +47,17 @@ export class Watch {
   /** When calls to the global store were first and last seen to fail. */
   #globalTrouble: { readonly sinceMs: number; readonly lastMs: number } | null = null;
   #globalFailed = 0;
-  #handle: unknown = undefined;
+  readonly #repeat: Repeat;
   readonly #unlisten: (() => void) | undefined;
 
   constructor(stack: Stack, listener: EventListener, clock: Clock, timers: Timers) {
     this.#stack = stack;
     this.#clock = clock;
-    this.#timers = timers;
+    this.#repeat = new Repeat(
+      timers,
+      () => this.#lookOnTime(),
+      () => LOOK_MS,
+    );
     const desk = new EventDesk(listener, clock, timers);
     this.#desk = desk;
     const { engine, regional, global } = stack;
@@ -83,7 +87,7 @@ export class Watch {
       });
     }
     if (global !== null) reportBreaker(global.denials.breaker, "denials", desk);
-    this.#arm();
+    this.#repeat.start();
   }
 
   /** One look at what is only counted. */
@@ -123,23 +127,20 @@ export class Watch {
 
   /** Reports what is left, and that the limiter has closed. */
   close(lost: number): void {
-    this.#timers.clear(this.#handle);
+    this.#repeat.stop();
     this.#unlisten?.();
     this.lookOnce(true);
     this.#desk.report({ kind: "closed", lost });
     this.#desk.close();
   }
 
-  #arm(): void {
-    this.#handle = this.#timers.set(() => {
-      this.#arm();
-      try {
-        this.lookOnce();
-      } catch {
-        // A clock or a store's `health` has failed. An error in a timer would end the process, so it is dropped. The next look is in
-        // a second.
-      }
-    }, LOOK_MS);
+  #lookOnTime(): void {
+    try {
+      this.lookOnce();
+    } catch {
+      // A clock or a store's `health` has failed. An error in a timer would end the process, so it is dropped. The next look is in a
+      // second.
+    }
   }
 
   #lookAtDegraded(decisions: number, isLast: boolean): void {

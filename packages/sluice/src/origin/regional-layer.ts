@@ -7,7 +7,9 @@
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Clock, Timers } from "../core/clock.ts";
 import { withDeadline } from "../core/deadline.ts";
+import { Alarm, Repeat } from "../core/repeat.ts";
 import type { Trace } from "../core/trace.ts";
+import { pause } from "../core/turns.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Gate, Verdict, Waited } from "../engine/gate.ts";
@@ -60,9 +62,8 @@ export class RegionalLayer implements Gate {
   readonly #ledger: Ledger;
   readonly #options: RegionalOptions;
   readonly #hurryWithinMs: number;
-  #handle: unknown = undefined;
-  #hurryHandle: unknown = undefined;
-  #isHurrying = false;
+  readonly #flushes: Repeat;
+  readonly #hurryAlarm: Alarm;
   readonly #renewal: Renewal;
   /** Whether the flush under way carries only cells that go ahead of the regular one, which has become due since. */
   #isAhead = false;
@@ -75,6 +76,12 @@ export class RegionalLayer implements Gate {
     this.#ledger = ledger;
     this.#options = options;
     this.#hurryWithinMs = HURRY_FLUSHES * flushMs;
+    this.#hurryAlarm = new Alarm(timers);
+    this.#flushes = new Repeat(
+      timers,
+      () => this.#flushOnTime(),
+      () => flushMs,
+    );
     this.calls = new OriginCalls(origin, clock, timers);
     this.merge = new CellMerge(engine, ledger);
     const budget = { flushMs, commandsPerSecond, trace };
@@ -173,14 +180,14 @@ export class RegionalLayer implements Gate {
   start(): void {
     if (this.#isRunning) return;
     this.#isRunning = true;
-    this.#arm();
+    this.#renewal.expectFlush(this.#options.flushMs);
+    this.#flushes.start();
   }
 
   stop(): void {
     this.#isRunning = false;
-    this.#options.timers.clear(this.#handle);
-    if (this.#isHurrying) this.#options.timers.clear(this.#hurryHandle);
-    this.#isHurrying = false;
+    this.#flushes.stop();
+    this.#hurryAlarm.clear();
     this.#renewal.stop();
   }
 
@@ -193,20 +200,16 @@ export class RegionalLayer implements Gate {
       const before = left;
       await this.replay.flushOnce(CLOSE_RAISES_MAX);
       left = this.replay.unconfirmed();
-      if (left >= before) await new Promise<void>((resolve) => timers.set(resolve, CLOSE_RETRY_MS));
+      if (left >= before) await pause(timers, CLOSE_RETRY_MS);
     }
     const lost = this.replay.unconfirmed();
     await this.calls.close(Math.max(CLOSE_RETRY_MS, endMs - clock.monoMs()));
     return lost;
   }
 
-  #arm(): void {
-    const { timers, flushMs } = this.#options;
-    this.#renewal.expectFlush(flushMs);
-    this.#handle = timers.set(() => {
-      this.#arm();
-      this.#flush();
-    }, flushMs);
+  #flushOnTime(): void {
+    this.#renewal.expectFlush(this.#options.flushMs);
+    this.#flush();
   }
 
   /** A flush that is due while others go ahead of it begins when they have been answered, not an interval later. */
@@ -235,12 +238,8 @@ export class RegionalLayer implements Gate {
   /** The slot goes ahead of the next flush, with all that hurry by then. */
   #hurry(slot: Slot): void {
     this.replay.hurried.add(slot);
-    if (this.#isHurrying || !this.#isRunning) return;
-    this.#isHurrying = true;
-    this.#hurryHandle = this.#options.timers.set(() => {
-      this.#isHurrying = false;
-      this.#flushAhead();
-    }, this.#options.flushMs / HURRY_PARTS);
+    if (this.#hurryAlarm.isSet || !this.#isRunning) return;
+    this.#hurryAlarm.set(() => this.#flushAhead(), this.#options.flushMs / HURRY_PARTS);
   }
 
   /** Fresh, not strict, and both cells known: memory may decide alone. */

@@ -9,6 +9,7 @@
  */
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Clock, Timers } from "../core/clock.ts";
+import { Alarm } from "../core/repeat.ts";
 import type { Engine } from "../engine/engine.ts";
 import { windowStartMs } from "../engine/sequence.ts";
 import { CommandBudget } from "./command-budget.ts";
@@ -44,15 +45,16 @@ export class Renewal {
   readonly #slots = new Set<Slot>();
   /** When the regular flush comes; infinite: the layer does not run. Monotonic clock, as all times here. */
   #nextFlushMs = Number.POSITIVE_INFINITY;
-  #handle: unknown = undefined;
-  /** When the timer fires; infinite: none is set. */
-  #armedMs = Number.POSITIVE_INFINITY;
+  readonly #alarm: Alarm;
+  /** When the alarm rings, if it is set. */
+  #armedMs = 0;
 
   constructor(engine: Engine, replay: Replay, options: RenewalOptions) {
     this.#engine = engine;
     this.#replay = replay;
     this.#options = options;
-    const { commandsPerSecond, flushMs, clock } = options;
+    const { commandsPerSecond, flushMs, clock, timers } = options;
+    this.#alarm = new Alarm(timers);
     this.#budget = new CommandBudget(commandsPerSecond * KEYS_PER_COMMAND, flushMs, clock.monoMs());
     // A flush that begins a flush interval after the last one, with less than ANSWER_PART of the freshness left, is too late.
     this.#belowMs = durationOfMs(flushMs / (1 - ANSWER_PART));
@@ -80,7 +82,7 @@ export class Renewal {
   /** The regular flush begins: it carries all of them. */
   clear(): void {
     this.#slots.clear();
-    this.#disarm();
+    this.#alarm.clear();
   }
 
   stop(): void {
@@ -90,7 +92,7 @@ export class Renewal {
 
   /** Sends the keys that are due, and arms the timer for the next. Called when the timer fires and when a flush has ended. */
   look(): void {
-    this.#disarm();
+    this.#alarm.clear();
     if (this.#slots.size > 0 && !this.#replay.isFlushing) withClock(() => this.#look());
   }
 
@@ -132,16 +134,10 @@ export class Renewal {
   }
 
   #arm(atMs: number, monoMs: number): void {
-    if (!Number.isFinite(atMs) || atMs >= this.#armedMs) return;
-    this.#disarm();
+    if (!Number.isFinite(atMs) || (this.#alarm.isSet && atMs >= this.#armedMs)) return;
+    this.#alarm.clear();
     this.#armedMs = atMs;
-    this.#handle = this.#options.timers.set(() => this.look(), Math.max(0, atMs - monoMs));
-  }
-
-  #disarm(): void {
-    if (this.#armedMs === Number.POSITIVE_INFINITY) return;
-    this.#options.timers.clear(this.#handle);
-    this.#armedMs = Number.POSITIVE_INFINITY;
+    this.#alarm.set(() => this.look(), Math.max(0, atMs - monoMs));
   }
 }
 

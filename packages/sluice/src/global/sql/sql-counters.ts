@@ -9,7 +9,7 @@
  * rhythm, deadlines of whole rounds and what to publish are the global layer's.
  */
 import type { Environment } from "../../core/clock.ts";
-import { inTurns, nextTurn } from "../../core/turns.ts";
+import { inTurns, nextTurn, pause } from "../../core/turns.ts";
 import type {
   CounterRow,
   Counters,
@@ -297,9 +297,7 @@ export class SqlCounters implements Counters {
   #pause(tries: number): Promise<void> {
     const { timers, random } = this.#environment;
     const delayMs = RETRY_MS * 2 ** tries * (0.5 + random.uint32() / 2 ** 32);
-    return new Promise((resolve) => {
-      timers.set(resolve, delayMs);
-    });
+    return pause(timers, delayMs);
   }
 
   /** Counts a failure that no statement has: one of region names. */

@@ -8,6 +8,7 @@
  * (`spread`).
  */
 import type { Environment } from "../../core/clock.ts";
+import { Alarm } from "../../core/repeat.ts";
 import { failureOf, RedisFailure } from "./failure.ts";
 import { type LinkListener, type LinkOptions, RedisLink } from "./link.ts";
 import type { RedisAddress } from "./options.ts";
@@ -28,12 +29,13 @@ export class ClusterRoute implements RedisRoute {
   readonly #listener: LinkListener;
   #isLooking = false;
   #isClosed = false;
-  #retry: unknown = undefined;
+  readonly #retry: Alarm;
 
   constructor(seeds: readonly RedisAddress[], options: LinkOptions, environment: Environment, listener: LinkListener) {
     this.#seeds = seeds;
     this.#options = options;
     this.#environment = environment;
+    this.#retry = new Alarm(environment.timers);
     this.#listener = {
       connected: (address) => {
         listener.connected(address);
@@ -92,7 +94,7 @@ export class ClusterRoute implements RedisRoute {
 
   close(): void {
     this.#isClosed = true;
-    this.#environment.timers.clear(this.#retry);
+    this.#retry.clear();
     for (const link of this.#links.values()) link.close();
     this.#links.clear();
   }
@@ -123,11 +125,7 @@ export class ClusterRoute implements RedisRoute {
   }
 
   #lookLater(): void {
-    if (this.#retry !== undefined || this.#isClosed) return;
-    this.#retry = this.#environment.timers.set(() => {
-      this.#retry = undefined;
-      this.#look();
-    }, LOOK_EVERY_MS);
+    if (!this.#isClosed) this.#retry.set(() => this.#look(), LOOK_EVERY_MS);
   }
 
   async #lookOnce(): Promise<void> {

@@ -11,6 +11,7 @@
 import { createClient } from "@redis/client";
 import type { Environment } from "../../core/clock.ts";
 import { type Pending, withDeadline } from "../../core/deadline.ts";
+import { Alarm } from "../../core/repeat.ts";
 import { CommandBytes } from "./command-bytes.ts";
 import { failureOf, RedisFailure, type RedisFailureKind } from "./failure.ts";
 import type { RedisAddress, RedisTls } from "./options.ts";
@@ -61,7 +62,7 @@ export class RedisLink {
   #retries = 0;
   /** The number of the attempt to connect that counts: one that was given up may still be looking for its server. */
   #attempt = 0;
-  #retry: unknown = undefined;
+  readonly #retry: Alarm;
   #repliedMs = 0;
   /** The first attempt to connect, while it is under way. */
   #first: Promise<void> | null = null;
@@ -75,6 +76,7 @@ export class RedisLink {
     this.#endpoint = endpoint;
     this.#options = options;
     this.#environment = environment;
+    this.#retry = new Alarm(environment.timers);
     this.#listener = listener;
     this.#first = this.#connect().then(() => {
       this.#first = null;
@@ -125,7 +127,7 @@ export class RedisLink {
   close(): void {
     this.#isClosed = true;
     this.#isReady = false;
-    this.#environment.timers.clear(this.#retry);
+    this.#retry.clear();
     for (const expire of this.#pending) expire();
     this.#client?.destroy();
     this.#client = null;
@@ -157,7 +159,7 @@ export class RedisLink {
       return;
     }
     // The client complained by itself, and a next attempt is under way; or there was no client yet.
-    if (this.#retry !== undefined) return;
+    if (this.#retry.isSet) return;
     this.#listener.failed(failure, this.#address);
     this.#reconnectLater(failure.kind);
   }
@@ -197,13 +199,10 @@ export class RedisLink {
 
   /** Later each time, up to half a second, and not in step with other processes. */
   #reconnectLater(kind: RedisFailureKind): void {
-    const { timers, random } = this.#environment;
+    const { random } = this.#environment;
     const baseMs = REFUSALS.has(kind) ? RETRY_MAX_MS : Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** this.#retries);
     this.#retries = Math.min(this.#retries + 1, 10);
     const delayMs = baseMs * (0.5 + random.uint32() / 2 ** 33);
-    this.#retry = timers.set(() => {
-      this.#retry = undefined;
-      void this.#connect();
-    }, delayMs);
+    this.#retry.set(() => void this.#connect(), delayMs);
   }
 }
