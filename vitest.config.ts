@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { LongestFirst } from "./scripts/longest-first.ts";
 import { luaText } from "./scripts/lua-text.ts";
 import { TallyReporter } from "./scripts/tally-reporter.ts";
@@ -33,6 +33,8 @@ export default defineConfig({
   },
   test: {
     include: ["packages/*/src/**/*.test.ts", "test/**/*.test.ts", "bench/**/*.test.ts", "scripts/**/*.test.ts"],
+    // Suites that install whole applications, or take minutes: with CI=true and in the lab only.
+    exclude: [...configDefaults.exclude, ...byLength({ short: ["**/*.ci.test.ts"], ci: [], lab: [] })],
     pool: "forks",
     maxWorkers: workersMax(),
     execArgv: ["--expose-gc"],

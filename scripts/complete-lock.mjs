@@ -4,16 +4,19 @@
  * A mirror may hold only what its own platform needs. npm then leaves the other optional packages out of the lock file,
  * and `npm ci` refuses that file as incomplete. Run this after every `npm install` that went through such a mirror:
  *
- *   node scripts/complete-lock.mjs
+ *   node scripts/complete-lock.mjs             the lock file of the root
+ *   node scripts/complete-lock.mjs <folder>    of the packages of one suite (suite-packages.mjs)
  *
  * The entries carry version and platform, so every machine picks its own. They carry no integrity: npm adds it where it
  * can see the package. Where nothing is missing, nothing changes.
  */
 import { readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { root } from "./steps.mjs";
 
-const lockFile = new URL("../package-lock.json", import.meta.url);
+const lockFile = join(resolve(root, process.argv[2] ?? "."), "package-lock.json");
 const systems = ["android", "darwin", "freebsd", "linux", "openharmony", "win32"];
-const processors = ["arm64", "arm", "ia32", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
+const processors = ["arm64", "arm", "ia32", "loong64", "ppc64", "riscv64", "s390x", "wasm32", "x64"];
 
 /**
  * The platform, as the binary packages spell it in their names: `@rolldown/binding-linux-arm64-musl`.

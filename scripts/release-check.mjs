@@ -108,7 +108,7 @@ mkdirSync(release);
 const isBuilt = await runInOrder([
   { name: "build", command: "npm run build" },
   { name: "publint", command: "publint --strict packages/sluice && publint --strict packages/server" },
-  { name: "types, packed", command: "attw --pack packages/sluice --profile esm-only" },
+  { name: "types, packed", command: "attw --pack packages/sluice" },
   { name: "runs elsewhere", command: "vitest run test/built/packaging.test.ts test/deploy/files.test.ts" },
 ]);
 if (isBuilt) {

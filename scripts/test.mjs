@@ -19,7 +19,7 @@ run("scripts/debian-packages.mjs", []);
 const isPackaged = await runInOrder([
   { name: "build", command: "npm run build" },
   { name: "publint", command: "publint --strict packages/sluice && publint --strict packages/server" },
-  { name: "types, packed", command: "attw --pack packages/sluice --profile esm-only" },
+  { name: "types, packed", command: "attw --pack packages/sluice" },
 ]);
 if (!isPackaged) process.exit(1);
 

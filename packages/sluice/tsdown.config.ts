@@ -10,7 +10,8 @@ export default defineConfig({
     redis: "src/redis.ts",
     sqlite: "src/sqlite.ts",
   },
-  format: "esm",
+  // CommonJS, too: Jest, ts-jest and most applications on NestJS load it.
+  format: ["esm", "cjs"],
   platform: "node",
   target: "node20.19",
   fixedExtension: false,

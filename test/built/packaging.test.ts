@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const PACKAGES = ["sluice", "server"] as const;
 /** What a package is made of, and nothing else: no source, no test, no map. */
-const PACKED = /^(?:LICENSE|README\.md|package\.json|bin\/sluice\.mjs|dist\/[\w-]+\.(?:js|d\.ts))$/;
+const PACKED = /^(?:LICENSE|README\.md|package\.json|bin\/sluice\.mjs|dist\/[\w-]+\.(?:c?js|d\.c?ts))$/;
 
 interface Packed {
   readonly filename: string;
@@ -101,6 +101,31 @@ describe("sluice, installed into an empty folder", () => {
       there: ["sluice"],
       refusals: Array(3).fill("ERR_MODULE_NOT_FOUND"),
     });
+    removeFolder(project);
+  });
+
+  test("is loaded by import and by require, and each knows the errors of the other", async () => {
+    const project = await installed([tarball("sluice")], "--offline");
+    writeFileSync(
+      join(project, "errors.cjs"),
+      `const { Limiter, SluiceError } = require("sluice");
+      module.exports = { SluiceError, misuse: () => new Limiter({ cellsMax: 0 }) };`,
+    );
+    const script = `
+      import { Limiter, SluiceError } from "sluice";
+      import commonJs from "./errors.cjs";
+      const caught = (act) => { try { act(); } catch (error) { return error; } };
+      const theirs = caught(commonJs.misuse);
+      const ours = caught(() => new Limiter({ cellsMax: 0 }));
+      class Special extends SluiceError {}
+      console.log(JSON.stringify([
+        commonJs.SluiceError === SluiceError,
+        theirs instanceof SluiceError, ours instanceof commonJs.SluiceError,
+        new Error("other") instanceof SluiceError, null instanceof SluiceError, ours instanceof Special,
+      ]));`;
+    writeFileSync(join(project, "ask.js"), script);
+    const { stdout } = await run(process.execPath, ["ask.js"], { cwd: project });
+    expect(JSON.parse(stdout)).toEqual([false, true, true, false, false, false]);
     removeFolder(project);
   });
 });

@@ -117,7 +117,13 @@ interface ErrorDetails {
   readonly hint?: string;
 }
 
-/** Misuse of Sluice: an argument or an option is invalid. Nothing was counted. */
+/** In the global registry: a process may load this module twice, by `import` and by `require`. */
+const BRAND = Symbol.for("sluice.error");
+
+/**
+ * Misuse of Sluice: an argument or an option is invalid. Nothing was counted. `instanceof` also accepts an error of the other
+ * module format: one that a CommonJS module of the same process got by `require("sluice")`.
+ */
 export class SluiceError extends Error {
   override readonly name = "SluiceError";
   /** Stable across releases: match on this, not on the message. */
@@ -135,6 +141,13 @@ export class SluiceError extends Error {
     this.field = field;
     this.value = value;
     this.#details = details;
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const isBranded = typeof value === "object" && value !== null && BRAND in value;
+    // biome-ignore lint/complexity/noThisInStatic: a class that extends this one is asked about itself.
+    return isBranded && (this === SluiceError || Object.prototype.isPrototypeOf.call(this.prototype, value));
   }
 
   /** The same error with the path of an enclosing value: `cost` in item 3 of a batch is `requests[3].cost`. */
