@@ -70,7 +70,7 @@ const serverFolders = [
   "admin",
   "access",
   "metrics",
-  "hitters",
+  "top-identifiers",
   "traces",
   "decisions",
   "contract",

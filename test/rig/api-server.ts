@@ -10,7 +10,6 @@ import { MemoryDirectory } from "../../packages/server/src/admin/memory-director
 import { openAdminStore } from "../../packages/server/src/admin/open-admin-store.ts";
 import type { SqlAdminOptions } from "../../packages/server/src/admin/sql-admin-store.ts";
 import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token.ts";
-import { HitterDesk } from "../../packages/server/src/hitters/hitter-desk.ts";
 import type { ApiSettings } from "../../packages/server/src/http/api-server.ts";
 import { createApi } from "../../packages/server/src/http/api-server.ts";
 import { RequestLog, type RequestLogSettings } from "../../packages/server/src/http/pipeline/request-log.ts";
@@ -19,6 +18,7 @@ import { Tally } from "../../packages/server/src/metrics/tally.ts";
 import { Drain } from "../../packages/server/src/serve/drain.ts";
 import { listen } from "../../packages/server/src/serve/listening.ts";
 import { SYSTEM, steadyMs } from "../../packages/server/src/system/system.ts";
+import { TopIdentifierDesk } from "../../packages/server/src/top-identifiers/top-identifier-desk.ts";
 
 export const ROOT = "a-root-key-for-tests";
 
@@ -94,8 +94,10 @@ export async function startApi(
   const app = createApi({
     limiter,
     tally: new Tally(),
-    hitters:
-      hittersNamespacesMax === 0 ? null : new HitterDesk({ namespacesMax: hittersNamespacesMax, nowMs: steadyMs }),
+    topIdentifiers:
+      hittersNamespacesMax === 0
+        ? null
+        : new TopIdentifierDesk({ namespacesMax: hittersNamespacesMax, nowMs: steadyMs }),
     directory,
     store,
     log,

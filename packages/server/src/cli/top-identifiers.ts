@@ -5,10 +5,10 @@
  */
 import type { Command } from "commander";
 import type { TopIdentifiersData } from "../contract/schemas.ts";
-import { HIT_BY } from "../hitters/hitters.ts";
 import { integerWithin, oneOf } from "../input/readings.ts";
 import type { Console } from "../terminal/console.ts";
 import { tableOf } from "../terminal/text-table.ts";
+import { RANKED_BY } from "../top-identifiers/top-identifiers.ts";
 import { clientCommand } from "./client-command.ts";
 import type { Flag } from "./command-flags.ts";
 
@@ -18,8 +18,8 @@ const BY: Flag = {
   name: "by",
   value: "<what>",
   help: "rank by accepted cost (use) or by denied checks (denials)",
-  rule: HIT_BY.join(" or "),
-  read: oneOf(HIT_BY),
+  rule: RANKED_BY.join(" or "),
+  read: oneOf(RANKED_BY),
 };
 
 const LIMIT: Flag = {

@@ -5,8 +5,8 @@
  */
 import type { Reason } from "sluice";
 import { type TSchema, Type } from "typebox";
-import { HIT_BY, type HitBy } from "../hitters/hitters.ts";
 import { REASONS } from "../metrics/tally.ts";
+import { RANKED_BY, type RankedBy } from "../top-identifiers/top-identifiers.ts";
 
 /** 2^40, the library's largest limit and cost. */
 const COUNT_MAX = 2 ** 40;
@@ -85,10 +85,10 @@ export const TopIdentifiersBody = Type.Object(
   {
     namespace,
     by: Type.Optional(
-      Type.Unsafe<HitBy>({
+      Type.Unsafe<RankedBy>({
         type: "string",
-        enum: HIT_BY,
-        rule: HIT_BY.map((measure) => JSON.stringify(measure)).join(" or "),
+        enum: RANKED_BY,
+        rule: RANKED_BY.map((measure) => JSON.stringify(measure)).join(" or "),
         description:
           "What to rank by. `use` (default): accepted cost. `denials`: checks that were denied, or would have been without shadow mode.",
       }),
@@ -275,7 +275,7 @@ export type InspectData = Type.Static<typeof InspectData>;
 
 export const TopIdentifiersData = Type.Object({
   namespaceId: Type.String(),
-  by: Type.Unsafe<HitBy>({ type: "string", enum: HIT_BY }),
+  by: Type.Unsafe<RankedBy>({ type: "string", enum: RANKED_BY }),
   from: Type.Integer({ description: "Unix milliseconds: the ranking covers the requests to this server since then." }),
   total: Type.Integer({ description: "The total count of all identifiers." }),
   errorMax: Type.Integer({

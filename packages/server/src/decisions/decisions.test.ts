@@ -57,7 +57,11 @@ function serviceOn(known: readonly NamespaceRecord[], override?: Partial<Overrid
   } as unknown as AdminStore;
   const tally = new Tally();
   const quota = new Quota(limiter, null, () => 0);
-  return { decisions: new Decisions({ limiter, directory, store, quota, tally, hitters: null }), tally, created };
+  return {
+    decisions: new Decisions({ limiter, directory, store, quota, tally, topIdentifiers: null }),
+    tally,
+    created,
+  };
 }
 
 describe("decision service", () => {

@@ -21,8 +21,8 @@ import { Refusal } from "../access/refusal.ts";
 import type { AdminStore } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
 import type { NamespaceRecord } from "../admin/records.ts";
-import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Tally } from "../metrics/tally.ts";
+import type { TopIdentifierDesk } from "../top-identifiers/top-identifier-desk.ts";
 import type { RequestSpan } from "../traces/request-span.ts";
 import { authorise, namespaceGone } from "./authorisation.ts";
 import {
@@ -44,7 +44,7 @@ export interface DecisionParts {
   readonly quota: Charge;
   readonly tally: Tally;
   /** Null where nobody is to be ranked. */
-  readonly hitters: HitterDesk | null;
+  readonly topIdentifiers: TopIdentifierDesk | null;
 }
 
 /** A span that is null is of a request that is not traced. */
@@ -104,8 +104,8 @@ export class Decisions {
     const resolved = resolve(this.#parts.directory, namespace, request);
     const decision = this.#ask(resolved.request, span);
     return decision instanceof Promise
-      ? decision.then((late) => this.#record(resolved, late, this.#hittersNowMs()))
-      : this.#record(resolved, decision, this.#hittersNowMs());
+      ? decision.then((late) => this.#record(resolved, late, this.#topNowMs()))
+      : this.#record(resolved, decision, this.#topNowMs());
   }
 
   #decideAll(caller: Caller, requests: readonly DecisionRequest[], span: Span): DecidedBatch | Promise<DecidedBatch> {
@@ -187,20 +187,20 @@ export class Decisions {
   }
 
   #record(resolved: ResolvedRequest, decision: Decision, nowMs: number): DecidedRequest {
-    const { tally, hitters } = this.#parts;
+    const { tally, topIdentifiers } = this.#parts;
     const { namespace, request } = resolved;
     const isShadowed = resolved.isShadow && !decision.success;
     tally.decided(namespace, decision, isShadowed);
-    hitters?.decided(namespace.id, request, decision, nowMs);
+    topIdentifiers?.decided(namespace.id, request, decision, nowMs);
     return { resolved, decision, isShadowed };
   }
 
   #recordAll(resolved: readonly ResolvedRequest[], { success, decisions }: BatchDecision): DecidedBatch {
-    const nowMs = this.#hittersNowMs();
+    const nowMs = this.#topNowMs();
     return { success, items: resolved.map((item, at) => this.#record(item, decisions[at]!, nowMs)) };
   }
 
-  #hittersNowMs(): number {
-    return this.#parts.hitters?.nowMs() ?? 0;
+  #topNowMs(): number {
+    return this.#parts.topIdentifiers?.nowMs() ?? 0;
   }
 }

@@ -13,9 +13,9 @@ import { Quota } from "../access/quota.ts";
 import type { AdminStore } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
 import { Decisions } from "../decisions/decisions.ts";
-import type { HitterDesk } from "../hitters/hitter-desk.ts";
 import type { Log } from "../log/log.ts";
 import type { Tally } from "../metrics/tally.ts";
+import type { TopIdentifierDesk } from "../top-identifiers/top-identifier-desk.ts";
 import type { Tracer } from "../traces/tracer.ts";
 import { brokenRequestAnswer } from "./pipeline/broken-request.ts";
 import { Connections } from "./pipeline/connections.ts";
@@ -37,7 +37,7 @@ export interface ApiParts {
   /** Counts every decision and answer. */
   readonly tally: Tally;
   /** Counts every decision; null where nobody is to be ranked. */
-  readonly hitters: HitterDesk | null;
+  readonly topIdentifiers: TopIdentifierDesk | null;
   readonly settings: ApiSettings;
   readonly wallMs: () => number;
 }
@@ -103,13 +103,13 @@ export function createApi(parts: ApiParts): Server {
 }
 
 function routePartsOf(parts: ApiParts, quota: Quota): RouteParts {
-  const { limiter, directory, store, tally, hitters, settings, wallMs } = parts;
+  const { limiter, directory, store, tally, topIdentifiers, settings, wallMs } = parts;
   return {
-    decisions: new Decisions({ limiter, directory, store, quota, tally, hitters }),
+    decisions: new Decisions({ limiter, directory, store, quota, tally, topIdentifiers }),
     directory,
     store,
     quota,
-    hitters,
+    topIdentifiers,
     turnstiles: { audit: new Turnstile(), rankings: new Turnstile() },
     overrideCaps: settings.overrideCaps,
     wallMs,

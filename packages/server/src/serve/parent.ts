@@ -8,10 +8,10 @@ import cluster from "node:cluster";
 import { createServer } from "node:net";
 import { type OriginHost, originHost } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
-import { type HittersQuestion, type HittersReading, mergedReading } from "../hitters/hitters.ts";
 import type { Failure } from "../input/failure.ts";
 import type { Log } from "../log/log.ts";
 import type { Reading } from "../metrics/reading.ts";
+import { mergedReading, type TopQuestion, type TopReading } from "../top-identifiers/top-identifiers.ts";
 import { Admin } from "./admin.ts";
 import { returnConnections } from "./handed-connections.ts";
 import { listen } from "./listening.ts";
@@ -107,7 +107,7 @@ class ParentProcess implements Service {
     if (this.#settings.redisUrl === null) this.#host.serve(worker);
     const link = new WorkerLink(worker, number, { ...this.#settings, port: this.port }, isReplacement);
     returnConnections(worker, () => [...this.#workers.values()].some((other) => other !== link && other.isListening));
-    link.onAskHitters((question) => this.#hitters(question));
+    link.onAskTopIdentifiers((question) => this.#topIdentifiers(question));
     const bornMs = performance.now();
     this.#workers.set(number, link);
     link.listening.then(
@@ -123,9 +123,9 @@ class ParentProcess implements Service {
   }
 
   /** Of those that are given connections. What one that has died had counted is gone. */
-  async #hitters(question: HittersQuestion): Promise<HittersReading> {
+  async #topIdentifiers(question: TopQuestion): Promise<TopReading> {
     const listening = [...this.#workers.values()].filter((worker) => worker.isListening);
-    const reading = mergedReading(await Promise.all(listening.map((worker) => worker.hitters(question))));
+    const reading = mergedReading(await Promise.all(listening.map((worker) => worker.topIdentifiers(question))));
     return { ...reading, isWhole: reading.isWhole && performance.now() - this.#diedMs > reading.spanMs };
   }
 

@@ -6,14 +6,14 @@
 import type { Server as HttpServer } from "node:http";
 import { Limiter } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
-import { HitterDesk, type HitterDeskOptions } from "../hitters/hitter-desk.ts";
-import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
 import { createApi } from "../http/api-server.ts";
 import { RequestLog } from "../http/pipeline/request-log.ts";
 import type { Log } from "../log/log.ts";
 import { Gauge } from "../metrics/reading.ts";
 import { Tally } from "../metrics/tally.ts";
 import { SYSTEM, steadyMs } from "../system/system.ts";
+import { TopIdentifierDesk, type TopIdentifierDeskOptions } from "../top-identifiers/top-identifier-desk.ts";
+import type { TopQuestion, TopReading } from "../top-identifiers/top-identifiers.ts";
 import type { TraceSettings } from "../traces/open-tracer.ts";
 import type { Tracer } from "../traces/tracer.ts";
 import { Admin } from "./admin.ts";
@@ -28,7 +28,7 @@ export interface Server extends Service {
   /** Reads the admin store now; a store that is away is no failure. */
   refresh(): Promise<void>;
   /** What this process knows of who hits a namespace; null where nobody is ranked. */
-  hitters(question: HittersQuestion): HittersReading | null;
+  topIdentifiers(question: TopQuestion): TopReading | null;
 }
 
 /** A database that does not answer must not hold a server that has nothing more to tell it. */
@@ -39,7 +39,7 @@ const TRACES_CLOSE_MS = 1_000;
 /** What one of several workers is started with. */
 export interface WorkerPart {
   /** How to ask all workers of a server. */
-  readonly askAll: HitterDeskOptions["askAll"];
+  readonly askAll: TopIdentifierDeskOptions["askAll"];
   /** Resolves when no worker takes connections any more; this one does not. */
   readonly allClosed: () => Promise<void>;
   /**
@@ -73,13 +73,13 @@ export async function startServer(settings: ServerSettings, log: Log, worker?: W
   });
   const { store, directory } = admin;
   const { hittersNamespacesMax: namespacesMax } = settings;
-  const hitters =
-    namespacesMax === 0 ? null : new HitterDesk({ namespacesMax, nowMs: steadyMs, askAll: worker?.askAll });
+  const topIdentifiers =
+    namespacesMax === 0 ? null : new TopIdentifierDesk({ namespacesMax, nowMs: steadyMs, askAll: worker?.askAll });
   const tracer = settings.traces === null ? null : await tracerOf(settings.traces, region, log, tally);
   const api = createApi({
     limiter,
     tally,
-    hitters,
+    topIdentifiers,
     directory,
     store,
     log,
@@ -111,7 +111,7 @@ export async function startServer(settings: ServerSettings, log: Log, worker?: W
     return {
       port: await listen(api, { host, port }),
       refresh,
-      hitters: (question) => hitters?.own(question) ?? null,
+      topIdentifiers: (question) => topIdentifiers?.own(question) ?? null,
       ensureRootKey: async () => {
         const key = await admin.ensureRootKey();
         await refresh();

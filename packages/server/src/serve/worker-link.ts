@@ -1,9 +1,9 @@
 /** A parent's side of one worker: what it told, and what is asked of it. */
 import type { Worker } from "node:cluster";
 import type { ServerSettings } from "../config/settings.ts";
-import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
 import { Failure } from "../input/failure.ts";
 import type { Reading } from "../metrics/reading.ts";
+import type { TopQuestion, TopReading } from "../top-identifiers/top-identifiers.ts";
 import type { Readiness } from "./readiness.ts";
 import type { StopReport } from "./service.ts";
 import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
@@ -77,20 +77,20 @@ export class WorkerLink {
   }
 
   /** Null if it does not answer. */
-  async hitters(question: HittersQuestion): Promise<HittersReading | null> {
+  async topIdentifiers(question: TopQuestion): Promise<TopReading | null> {
     const ask = ++this.#asks;
-    const answer = this.#receive("hitters", ANSWER_WITHIN_MS, (message) => message.ask === ask);
-    this.#send({ kind: "hitters", ask, question });
+    const answer = this.#receive("top-identifiers", ANSWER_WITHIN_MS, (message) => message.ask === ask);
+    this.#send({ kind: "top-identifiers", ask, question });
     return (await answer)?.reading ?? null;
   }
 
   /** Calls back whenever the worker asks what all of them know, and tells it the answer. */
-  onAskHitters(answer: (question: HittersQuestion) => Promise<HittersReading>): void {
+  onAskTopIdentifiers(answer: (question: TopQuestion) => Promise<TopReading>): void {
     this.#worker.on("message", (raw) => {
       const message = messageOf<FromWorker>(raw);
-      if (message?.kind !== "ask-hitters") return;
+      if (message?.kind !== "ask-top-identifiers") return;
       void answer(message.question).then((reading) => {
-        this.#send({ kind: "all-hitters", ask: message.ask, reading });
+        this.#send({ kind: "all-top-identifiers", ask: message.ask, reading });
       });
     });
   }

@@ -1,7 +1,7 @@
 /** What a parent and its workers tell each other, beside the counts (sluice's own originHost) on the same channel. */
 import type { ServerSettings } from "../config/settings.ts";
-import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
 import type { Reading } from "../metrics/reading.ts";
+import type { TopQuestion, TopReading } from "../top-identifiers/top-identifiers.ts";
 import type { Readiness } from "./readiness.ts";
 import type { StopReport } from "./service.ts";
 
@@ -17,8 +17,8 @@ export type FromWorker =
   | { readonly kind: "reading"; readonly reading: Reading }
   | { readonly kind: "refreshed" }
   /** Somebody asks it who hits a namespace: what do all workers know? */
-  | { readonly kind: "ask-hitters"; readonly ask: number; readonly question: HittersQuestion }
-  | { readonly kind: "hitters"; readonly ask: number; readonly reading: HittersReading | null }
+  | { readonly kind: "ask-top-identifiers"; readonly ask: number; readonly question: TopQuestion }
+  | { readonly kind: "top-identifiers"; readonly ask: number; readonly reading: TopReading | null }
   /** It is stopping, and takes no more connections. */
   | { readonly kind: "closed" }
   | { readonly kind: "stopped"; readonly report: StopReport };
@@ -35,9 +35,9 @@ export type FromParent =
   | { readonly kind: "reading" }
   /** The admin store has news: read it now. */
   | { readonly kind: "refresh" }
-  | { readonly kind: "hitters"; readonly ask: number; readonly question: HittersQuestion }
-  /** The answer to `ask-hitters`. */
-  | { readonly kind: "all-hitters"; readonly ask: number; readonly reading: HittersReading }
+  | { readonly kind: "top-identifiers"; readonly ask: number; readonly question: TopQuestion }
+  /** The answer to `ask-top-identifiers`. */
+  | { readonly kind: "all-top-identifiers"; readonly ask: number; readonly reading: TopReading }
   | { readonly kind: "stop" }
   /** No worker takes connections any more: the port is closed. */
   | { readonly kind: "all-closed" };

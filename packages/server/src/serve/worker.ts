@@ -5,10 +5,10 @@
  * It ends with its parent, at once (node:cluster sees to that): without one nobody would replace it, stop it or know of it.
  */
 
-import type { HittersQuestion, HittersReading } from "../hitters/hitters.ts";
 import { Failure } from "../input/failure.ts";
 import { createLog, type Log } from "../log/log.ts";
 import { boundHeapGrowth } from "../system/heap-growth.ts";
+import type { TopQuestion, TopReading } from "../top-identifiers/top-identifiers.ts";
 import { type Server, startServer } from "./server.ts";
 import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
 
@@ -31,7 +31,7 @@ async function work(parent: Parent): Promise<number> {
   let server: Server;
   try {
     server = await startServer(assignment.settings, log, {
-      askAll: (question) => parent.askHitters(question),
+      askAll: (question) => parent.askTopIdentifiers(question),
       allClosed: () => parent.allClosed(),
       listensEarlyOn: assignment.isReplacement ? parent.stop : null,
     });
@@ -52,7 +52,7 @@ async function obey(parent: Parent, server: Server, log: Log): Promise<number> {
     await server.refresh();
     parent.send({ kind: "refreshed" });
   });
-  parent.onHitters((question) => server.hitters(question));
+  parent.onTopIdentifiers((question) => server.topIdentifiers(question));
   parent.send({ kind: "listening", port: server.port });
   await parent.stop;
   const report = await server.stop();
@@ -66,9 +66,9 @@ class Parent {
   #onAllClosed = () => {};
   readonly #answers = new Map<FromParent["kind"], () => Promise<void>>();
   /** Questions that the parent has not answered yet, by number. */
-  readonly #pending = new Map<number, (reading: HittersReading) => void>();
+  readonly #pending = new Map<number, (reading: TopReading) => void>();
   #asks = 0;
-  #hitters: (question: HittersQuestion) => HittersReading | null = () => null;
+  #topIdentifiers: (question: TopQuestion) => TopReading | null = () => null;
   readonly settings: Promise<Extract<FromParent, { kind: "settings" }>>;
   /** Resolves when it is time to stop. */
   readonly stop: Promise<void>;
@@ -85,10 +85,10 @@ class Parent {
         if (message?.kind === "settings") settle(message);
         if (message?.kind === "stop") resolve();
         if (message?.kind === "all-closed") this.#onAllClosed();
-        if (message?.kind === "hitters") {
-          this.send({ kind: "hitters", ask: message.ask, reading: this.#hitters(message.question) });
+        if (message?.kind === "top-identifiers") {
+          this.send({ kind: "top-identifiers", ask: message.ask, reading: this.#topIdentifiers(message.question) });
         }
-        if (message?.kind === "all-hitters") {
+        if (message?.kind === "all-top-identifiers") {
           this.#pending.get(message.ask)?.(message.reading);
           this.#pending.delete(message.ask);
         }
@@ -104,16 +104,16 @@ class Parent {
     this.#answers.set(kind, answer);
   }
 
-  onHitters(answer: (question: HittersQuestion) => HittersReading | null): void {
-    this.#hitters = answer;
+  onTopIdentifiers(answer: (question: TopQuestion) => TopReading | null): void {
+    this.#topIdentifiers = answer;
   }
 
   /** The parent answers also where workers do not; and without a parent there is no worker. */
-  askHitters(question: HittersQuestion): Promise<HittersReading> {
+  askTopIdentifiers(question: TopQuestion): Promise<TopReading> {
     const ask = ++this.#asks;
     return new Promise((resolve) => {
       this.#pending.set(ask, resolve);
-      this.send({ kind: "ask-hitters", ask, question });
+      this.send({ kind: "ask-top-identifiers", ask, question });
     });
   }
 

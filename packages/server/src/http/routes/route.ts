@@ -7,7 +7,7 @@ import type { AdminStore } from "../../admin/admin-store.ts";
 import type { Directory } from "../../admin/directory.ts";
 import type { ProblemKind } from "../../contract/problem.ts";
 import type { Decisions } from "../../decisions/decisions.ts";
-import type { HitterDesk } from "../../hitters/hitter-desk.ts";
+import type { TopIdentifierDesk } from "../../top-identifiers/top-identifier-desk.ts";
 import type { RequestSpan } from "../../traces/request-span.ts";
 import type { OverrideCaps } from "./override-caps.ts";
 import type { CheckedLimit } from "./rate-headers.ts";
@@ -22,7 +22,7 @@ export interface RouteParts {
   /** For work that costs more than the request's one unit; charged before the work is done. */
   readonly quota: Charge;
   /** Null where nobody is to be ranked. */
-  readonly hitters: HitterDesk | null;
+  readonly topIdentifiers: TopIdentifierDesk | null;
   /** Reads of the audit trail, and rankings: one at a time. */
   readonly turnstiles: { readonly audit: Turnstile; readonly rankings: Turnstile };
   readonly overrideCaps: OverrideCaps;

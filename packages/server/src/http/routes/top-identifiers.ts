@@ -5,16 +5,16 @@ import { namespaceFor } from "../../access/names.ts";
 import { ARRIVAL_COST, RANKING_UNITS } from "../../access/quota.ts";
 import { Problem } from "../../contract/problem.ts";
 import { PAGE_DEFAULT, type TopIdentifiersBody, type TopIdentifiersData } from "../../contract/schemas.ts";
-import { firstOf } from "../../hitters/ranking.ts";
+import { firstOf } from "../../top-identifiers/ranking.ts";
 import type { Answer, RouteParts } from "./route.ts";
 
 export async function topIdentifiers(
-  { directory, hitters, wallMs, quota, turnstiles }: RouteParts,
+  { directory, topIdentifiers: desk, wallMs, quota, turnstiles }: RouteParts,
   caller: Caller,
   { namespace: idOrName, by = "use", limit = PAGE_DEFAULT }: TopIdentifiersBody,
 ): Promise<Answer<TopIdentifiersData>> {
   const { id } = namespaceFor(directory, caller, idOrName, "read_namespace");
-  if (hitters === null) {
+  if (desk === null) {
     throw new Problem(
       "hitters_off",
       "Top identifiers are turned off on this server (setting hitters.namespaces is 0).",
@@ -23,7 +23,7 @@ export async function topIdentifiers(
   const { workspace } = caller;
   await quota.chargeRead(workspace, RANKING_UNITS - ARRIVAL_COST);
   const { spanMs, isWhole, ranking } = await turnstiles.rankings.run(workspace.id, () =>
-    hitters.ask({ namespaceId: id, by }),
+    desk.ask({ namespaceId: id, by }),
   );
   const first = firstOf(ranking, limit);
   const data: TopIdentifiersData = {
