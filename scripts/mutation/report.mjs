@@ -93,7 +93,7 @@ function pageOf(lines) {
 
 Stryker changes the source, one small change (a mutant) at a time, and the tests must fail. Mutated are the core, the engine and
 the two layers (\`packages/sluice/src/{core,engine,origin,global}\`), without drivers; they are tested by the suites beside the
-source, the specs and a few small worlds of the simulator, in one process that switches from mutant to mutant
+source, the suites of the protocol and a few small worlds of the simulator, in one process that switches from mutant to mutant
 ([runner.mjs](../scripts/mutation/runner.mjs)). A mutant that makes a test run for ever counts as killed; one that no test
 reaches, as survived.
 
