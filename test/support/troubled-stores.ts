@@ -182,6 +182,11 @@ export class TroubledOrigin implements Origin {
     return this.#store.empty();
   }
 
+  /** Is emptied while its connections stay open. */
+  flush(): Promise<void> {
+    return this.#store.empty();
+  }
+
   /** What it holds of a cell, asked past all trouble and not remembered. */
   async sum(key: string, sequence: number): Promise<number> {
     return (await this.#store.origin.read([{ key, sequence, writer: "" }]))[0]!.sum;

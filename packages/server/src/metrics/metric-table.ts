@@ -232,7 +232,8 @@ export const METRICS: readonly Metric[] = [
     "sluice_origin_operations_total",
     "Calls to the origin. One call can cover many cells.",
     "operation",
-    ({ stats }) => (stats.origin === null ? {} : { read: stats.origin.reads, raise: stats.origin.raises }),
+    ({ stats: { origin } }) =>
+      origin === null ? {} : { read: origin.reads, raise: origin.raises, admit: origin.admits },
   ),
   counter(
     "sluice_origin_commands_total",

@@ -57,6 +57,8 @@ export interface OriginEvent extends CellEvent {
   readonly isAnswered: boolean;
   readonly sum: number;
   readonly component: number;
+  /** Of an admit: the number of the call, which has ended. */
+  readonly call?: number;
 }
 
 /** A regional count was published, or a row of the denial channel written or merged. */
@@ -71,7 +73,7 @@ export interface ImportEvent extends CellEvent {
   readonly kind: "import";
   /** The foreign sum. */
   readonly count: number;
-  /** The row of the process's own region. */
+  /** The row of the process's own region; 0 if it was not merged, because a call to the origin is under way. */
   readonly own: number;
 }
 

@@ -180,7 +180,8 @@ export class Import {
     table.raiseForeign(slot, at, foreign);
     // The row may have the cost of a call to the origin that is under way, which `own` has not: it would be counted twice. The next
     // import brings the row again.
-    if (!this.#ledger.isCalling(slot)) table.raiseOthers(slot, at, own - table.own(slot, at));
+    const isCalling = this.#ledger.isCalling(slot);
+    if (!isCalling) table.raiseOthers(slot, at, own - table.own(slot, at));
     table.raisePublished(slot, at, own);
     // In use elsewhere: what this region has of it is worth publishing now, however little.
     if (foreign > 0 || table.regional(slot, at) > regional) this.#ledger.regionalRose(slot);
@@ -192,7 +193,7 @@ export class Import {
       key: encodeKey(key),
       sequence,
       count: foreign,
-      own,
+      own: isCalling ? 0 : own,
       wallMs: this.#clock.wallMs(),
       monoMs: this.#clock.monoMs(),
     });

@@ -342,9 +342,15 @@ export class Limiter {
   /** Reads the origin once, then decides. */
   async #readAndDecide(key: Key, limit: number, cost: number): Promise<Decision> {
     const { workspace, namespace, durationMs, identifier } = key;
-    const read = await this.#regional.read(key, cost > 0);
+    // Without room for its key, a request reads although the origin could admit it. A slot that the read took would count beside a call.
+    const mayAdmit = this.#regional.admission !== null && cost > 0;
+    const read = await this.#regional.read(key, cost > 0 && !mayAdmit);
     const { engine } = this.#stack;
     const scope = engine.scopes.find(workspace, namespace, durationMs);
+    const admitted = mayAdmit
+      ? this.#regional.admission.decide(engine.hashed(scope, identifier), limit, cost, read.arrivedMs)
+      : null;
+    if (admitted !== null) return admitted;
     const decision = decide(engine, scope, identifier, limit, cost, read);
     assert(decision !== null, "a request that has waited is decided");
     const { nearLimit } = this.#regional;

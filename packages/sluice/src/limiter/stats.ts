@@ -60,12 +60,15 @@ export interface OriginStats {
   /** Calls made, and those that failed, timed out, or returned invalid data. */
   readonly reads: number;
   readonly raises: number;
+  readonly admits: number;
   readonly failed: number;
   readonly late: number;
   readonly junk: number;
   /** Cells that the origin could not return although others of the same call succeeded: a node of a Cluster was unavailable. */
   readonly unknown: number;
   readonly readsInFlight: number;
+  /** Keys whose requests wait for an admit. */
+  readonly admitsInFlight: number;
   /** Keys whose cost the origin has not confirmed. */
   readonly unreplayed: number;
   /** How often the origin had lost confirmed counts as a whole, and how many single cells it had lost. */
@@ -76,7 +79,7 @@ export interface OriginStats {
   /** Upper bound of how long any cost has waited for the confirmation of the origin; 0 if none waits. */
   readonly oldestUnreplayedMs: number;
   /** Latency of calls, including failed ones. */
-  readonly latency: { readonly read: LatencySummary; readonly raise: LatencySummary };
+  readonly latency: { readonly read: LatencySummary; readonly raise: LatencySummary; readonly admit: LatencySummary };
   /** Connection state and failure counts of the store; null for one in this process's memory. */
   readonly store: OriginHealth | null;
 }
@@ -192,7 +195,7 @@ export function readStats({ engine, regional, global, ledger }: Stack): Stats {
 }
 
 function readOrigin(
-  { calls, refresh, replay, merge }: RegionalLayer,
+  { calls, refresh, admission, replay, merge }: RegionalLayer,
   unreplayed: number,
   strictDropped: number,
 ): OriginStats {
@@ -201,12 +204,17 @@ function readOrigin(
     breakerOpened: calls.breaker.opened,
     ...calls.tally,
     readsInFlight: refresh.inFlight,
+    admitsInFlight: admission?.inFlight ?? 0,
     unreplayed,
     losses: replay.losses,
     healed: merge.healed,
     strictDropped,
     oldestUnreplayedMs: unreplayed === 0 ? 0 : replay.unconfirmedForMs,
-    latency: { read: calls.latency.read.read(), raise: calls.latency.raise.read() },
+    latency: {
+      read: calls.latency.read.read(),
+      raise: calls.latency.raise.read(),
+      admit: calls.latency.admit.read(),
+    },
     store: calls.health,
   };
 }

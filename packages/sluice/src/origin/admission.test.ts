@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FLUSH_MS, keyText, MINUTE_MS, Processes } from "../../../../test/support/processes.ts";
+import { FLUSH_MS, keyText, MINUTE_MS, Processes, request } from "../../../../test/support/processes.ts";
 
 /** A process whose first call to the origin is under way, and does not end before `heal`. */
 function stalled(fields = {}, options = {}) {
@@ -133,6 +133,65 @@ describe("admission", () => {
     expect(await first).toMatchObject({ success: true, degraded: true });
   });
 
+  test("a call that a replay has overtaken is no failure of the origin: the next request is sent at once", async () => {
+    const { time, origin, first, world, process } = stalled();
+    await time.settle();
+    const { writer } = origin.admits[0]![0]!;
+    await origin.accept(keyText(), world.sequence(), 1, writer);
+    origin.heal();
+    expect(await first).toMatchObject({ degraded: true, current: 1 });
+    expect(await process.ask()).toMatchObject({ success: true, degraded: false, current: 2 });
+  });
+
+  test("while the breaker is open, memory allows beside a call only what fits together with it", async () => {
+    const { process, time, origin, first } = stalled({ cost: 6 });
+    await time.settle();
+    origin.trouble("failing", "reads");
+    for (let i = 0; i < 20; i++) await process.ask({ identifier: `other_${i}` });
+    expect(process.limiter.stats().origin?.breaker).toBe("open");
+    const large = process.ask({ cost: 6 });
+    expect(await process.ask({ cost: 3 })).toMatchObject({ success: true, degraded: true, current: 3 });
+    await time.advance(301);
+    expect(await first).toMatchObject({ success: true, degraded: true, current: 9 });
+    expect(await large).toMatchObject({ success: false, reason: "limit" });
+  });
+
+  test("a batch whose read began before a call gave its key a slot is not degraded", async () => {
+    const world = new Processes();
+    const process = world.start();
+    world.origin.trouble("stalled", "reads");
+    const batch = process.limiter.limitMany([request({ cost: 2 })]);
+    await world.time.settle();
+    const single = process.ask({ cost: 3 });
+    await world.time.settle();
+    world.origin.heal();
+    expect(await single).toMatchObject({ success: true, degraded: false });
+    expect((await batch).decisions).toMatchObject([{ success: true, degraded: false }]);
+    await world.time.advance(2 * FLUSH_MS);
+    expect(await stored(world)).toBe(5);
+  });
+
+  test("a clock that fails at the end of a call does not keep the key from the origin for ever", async () => {
+    const world = new Processes();
+    const { clock } = world.time;
+    let isBroken = false;
+    const monoMs = () => {
+      if (isBroken) throw new Error("no clock");
+      return clock.monoMs();
+    };
+    const process = world.start({ clock: { wallMs: () => clock.wallMs(), monoMs } });
+    world.origin.trouble("stalled", "reads");
+    const first = process.ask();
+    await world.time.settle();
+    isBroken = true;
+    world.origin.heal();
+    await world.time.settle();
+    isBroken = false;
+    expect(await first).toMatchObject({ success: true, degraded: true });
+    await world.time.advance(MINUTE_MS);
+    expect(await process.ask()).toMatchObject({ success: true, degraded: false });
+  });
+
   test("the cost belongs to the window in which the call was sent, even if that has ended", async () => {
     const world = new Processes();
     const { origin, time } = world;
@@ -167,6 +226,19 @@ describe("admission", () => {
     world.origin.heal();
     expect(await held).toMatchObject({ success: true, reason: "allowed" });
     expect(await other).toMatchObject({ success: true, reason: "full", degraded: true });
+  });
+
+  test("a request that found a full table is admitted if there is room by the time it has read", async () => {
+    const world = new Processes();
+    const process = world.start({ cellsMax: 1 });
+    await process.ask({ identifier: "a" });
+    world.origin.trouble("stalled", "reads");
+    const answer = process.ask({ identifier: "b" });
+    await world.time.advance(2 * FLUSH_MS);
+    world.origin.heal();
+    expect(await answer).toMatchObject({ success: true, reason: "allowed", degraded: false });
+    expect(await stored(world, keyText("b"))).toBe(1);
+    expect(world.origin.admits).toHaveLength(2);
   });
 
   test("an origin without admit is read, as before", async () => {
@@ -222,6 +294,44 @@ describe("a cost that an admit has counted", () => {
     await origin.lose();
     await time.advance(3 * FLUSH_MS);
     expect(await stored(world)).toBe(3);
+  });
+
+  test("is raised after a hurried flush of another key found that the origin was emptied", async () => {
+    const { origin, time, world, process } = await admitted();
+    await time.advance(2 * FLUSH_MS);
+    await process.ask({ identifier: "late", cost: 4 });
+    await process.ask({ identifier: "near", cost: 8 });
+    await origin.flush();
+    process.askNow({ identifier: "near", cost: 2 });
+    await time.advance(FLUSH_MS / 5);
+    expect(process.limiter.stats().origin?.losses).toBe(1);
+    await time.advance(3 * FLUSH_MS);
+    expect(await stored(world, keyText("late"))).toBe(4);
+  });
+
+  test("is raised if its answer comes after the loss was found", async () => {
+    const { origin, time, world, process } = await admitted();
+    await time.advance(2 * FLUSH_MS);
+    const store = origin.admit!.bind(origin);
+    let arrive = () => {};
+    Object.assign(origin, {
+      admit: async (admits: Parameters<typeof store>[0]) => {
+        const answer = await store(admits);
+        await new Promise<void>((resolve) => {
+          arrive = resolve;
+        });
+        return answer;
+      },
+    });
+    const late = process.ask({ identifier: "late", cost: 4 });
+    await time.settle();
+    await origin.flush();
+    await time.advance(FLUSH_MS);
+    expect(process.limiter.stats().origin?.losses).toBe(1);
+    arrive();
+    expect(await late).toMatchObject({ degraded: false });
+    await time.advance(3 * FLUSH_MS);
+    expect(await stored(world, keyText("late"))).toBe(4);
   });
 
   test("is raised by the flush after one whose beat was not answered", async () => {

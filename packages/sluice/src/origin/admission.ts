@@ -90,7 +90,13 @@ export interface AdmissionOptions {
   /** Cost was counted by a call's end. `isAtOrigin`: the origin has it. */
   readonly accepted: (slot: Slot, decision: Decision, isAtOrigin: boolean) => void;
   /** The origin answered for this slot: what it now has of the writer's cells, unless they are raised again. */
-  readonly answered: (slot: Slot, sequence: Sequence, component: number, life: number | undefined) => void;
+  readonly answered: (
+    slot: Slot,
+    sequence: Sequence,
+    component: number,
+    life: number | undefined,
+    beganMs: number,
+  ) => void;
 }
 
 export class Admission {
@@ -133,15 +139,22 @@ export class Admission {
     return this.#bytes;
   }
 
-  /** Decides a request with a cost that memory would allow. Null if the table has no room for its key. */
-  decide(hashed: HashedKey, limit: number, cost: number): Promise<Decision> | null {
+  /**
+   * Decides a request with a cost that memory would allow. Null if the table has no room for its key. `arrivedMs`: if it has waited already,
+   * for a read because there was no room.
+   */
+  decide(hashed: HashedKey, limit: number, cost: number, arrivedMs?: number): Promise<Decision> | null {
     const slot = this.#place(hashed);
     if (slot === NONE) return null;
     const queue = this.#queues.get(slot) ?? this.#open(hashed, slot);
     return new Promise((resolve, reject) => {
-      const arrivedMs = this.#engine.clock.monoMs();
-      const waiter = { limit, cost, arrivedMs, calls: 0, isAnswered: false, resolve, reject };
+      const nowMs = this.#engine.clock.monoMs();
+      const waiter = { limit, cost, arrivedMs: arrivedMs ?? nowMs, calls: 0, isAnswered: false, resolve, reject };
       if (queue === null) {
+        this.#settle(waiter, () => this.#byMemory(hashed, slot, waiter, true));
+        return;
+      }
+      if (queue.call !== null && this.#calls.breaker.isOpen(nowMs) && this.#fitsBeside(queue.call, waiter)) {
         this.#settle(waiter, () => this.#byMemory(hashed, slot, waiter, true));
         return;
       }
@@ -151,6 +164,12 @@ export class Admission {
       // A breaker that lets one call through to probe the origin: requests after this one must not wait for the same probe.
       if (this.#calls.breaker.state !== "closed") this.#sendDue();
     });
+  }
+
+  /** Whether a request fits together with all of a call. While the breaker is open it need not wait for the call's end then. */
+  #fitsBeside({ queue, waiters }: Call, waiter: Waiter): boolean {
+    const ahead = waiters.reduce((sum, { cost }) => sum + cost, 0);
+    return fits(this.#view(queue.hashed, queue.slot, waiter, this.#engine.clock.nowMs(), ahead));
   }
 
   /** The key's slot, or a new one, turned to the current window. */
@@ -344,11 +363,13 @@ export class Admission {
     const { queue, admit, sequence, waiters, beganMs } = call;
     const monoMs = this.#monoMs();
     // A process that stood still may handle the answer before the timer of its deadline: it is late anyway.
-    const allowed = monoMs > call.deadlineMs ? null : (answer?.allowed ?? null);
+    const isLate = monoMs > call.deadlineMs;
+    const allowed = isLate ? null : (answer?.allowed ?? null);
     this.#finish(call);
     this.#emit(call, allowed === null ? null : answer, monoMs);
     if (answer === null || allowed === null) {
-      this.#failures.keep(admit.key, monoMs);
+      // A call that was repeated or overtaken is no failure of the origin: the next one sends a higher total.
+      if (answer === null || isLate) this.#failures.keep(admit.key, monoMs);
       for (const waiter of waiters) this.#count(call, waiter, false);
       return;
     }
@@ -357,7 +378,7 @@ export class Admission {
     waiters.forEach((waiter, i) => {
       if (allowed[i] === true) this.#count(call, waiter, true);
     });
-    this.#options.answered(queue.slot, sequence, answer.current.component, life);
+    this.#options.answered(queue.slot, sequence, answer.current.component, life, beganMs);
     // Not counted: memory decides as of now, with the sums that it has just merged.
     queue.waiters.unshift(...waiters.filter((_, i) => allowed[i] !== true));
     for (const waiter of queue.waiters) waiter.isAnswered = true;
@@ -444,8 +465,8 @@ export class Admission {
   #emit({ admit, beganMs }: Call, answer: Admitted | null, monoMs: number): void {
     const { trace, clock } = this.#options;
     if (trace === null) return;
-    const { key, sequence, writer, total, previousTotal } = admit;
-    const clocks = { wallMs: clock.wallMs(), monoMs, beganMs, isAnswered: answer !== null };
+    const { key, sequence, writer, total, previousTotal, call } = admit;
+    const clocks = { wallMs: clock.wallMs(), monoMs, beganMs, isAnswered: answer !== null, call };
     const { current, previous } = answer ?? { current: NOTHING, previous: NOTHING };
     trace({ kind: "admit", key, sequence, writer, total, ...clocks, ...counts(current) });
     trace({ kind: "admit", key, sequence: sequence - 1, writer, total: previousTotal, ...clocks, ...counts(previous) });

@@ -5,7 +5,8 @@
  * An answer alone confirms nothing: the origin may lose it before the next beat, and the total would never be sent again. Nor does the next
  * beat alone: the origin may have gone back to a state between the last beat and the admit. Together with an unbroken connection the beat
  * confirms it: a server that was restarted or replaced cannot answer on the old connection (`life` of the port), and one that was
- * emptied has lost its beats. A note that is not confirmed by the next flush is dropped, and the flush after it replays the total.
+ * emptied has lost its beats. A note that is not confirmed by the flush that takes it is dropped, and the flush after it replays the total.
+ * When a loss is found, so are all notes of calls that began before: the beats after it no longer show that loss.
  */
 import type { Sequence, Slot } from "../core/brands.ts";
 import type { SlotName } from "../engine/ledger.ts";
@@ -16,19 +17,22 @@ export interface AdmitNote {
   readonly sequence: Sequence;
   /** What the origin has of the slot's component. */
   readonly component: number;
-  /** The origin's life when the admit was sent. */
+  /** The origin's life when the admit was sent, and the monotonic clock then. */
   readonly life: number;
+  readonly beganMs: number;
 }
 
 export class AdmitNotes {
   readonly #notes = new Map<Slot, AdmitNote>();
+  /** When a loss was last found. */
+  #lostMs = Number.NEGATIVE_INFINITY;
 
   get size(): number {
     return this.#notes.size;
   }
 
   keep(note: AdmitNote): void {
-    this.#notes.set(note.slot, note);
+    if (note.beganMs > this.#lostMs) this.#notes.set(note.slot, note);
   }
 
   /** Takes the note that covers a cell's whole total, if there is one. A note of less is of no use, and is dropped. */
@@ -40,7 +44,9 @@ export class AdmitNotes {
     return note.name === name && note.component >= total && note.life === life ? note : null;
   }
 
-  clear(): void {
+  /** The origin may have lost what any call before `nowMs` has counted. */
+  lost(nowMs: number): void {
+    this.#lostMs = nowMs;
     this.#notes.clear();
   }
 }

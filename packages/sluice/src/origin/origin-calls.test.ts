@@ -36,6 +36,19 @@ describe("origin calls", () => {
     expect(calls.tally).toMatchObject({ failed: 1, late: 1 });
   });
 
+  test("an answer to an admit is junk unless it says yes or no to every request", async () => {
+    const { time } = setUp();
+    const count = { sum: 3, component: 1 };
+    const answer = (allowed: unknown) => ({ allowed, current: count, previous: count });
+    const answers = [answer([true]), answer([1]), answer([]), answer("y"), { ...answer([true]), current: null }];
+    const repeated = answer(null);
+    const odd = { admit: async () => [...answers, repeated] as never, raise: async () => [], read: async () => [] };
+    const calls = new OriginCalls({ ...odd, close: async () => {} }, time.clock, time.timers);
+    const admit = { ...READ, requests: [{ limit: 1, cost: 1 }] } as never;
+    expect(await calls.admit(Array(6).fill(admit), 100)).toEqual([answers[0], null, null, null, null, repeated]);
+    expect(calls.tally).toMatchObject({ admits: 1, junk: 4, unknown: 1 });
+  });
+
   test("one junk answer among good ones is null, and the others stand", async () => {
     const { time } = setUp();
     const answers = [

@@ -86,8 +86,8 @@ export class OriginCalls {
   }
 
   /**
-   * The answers in the order of `admits`, each null if it was junk or nothing is known; null if no answer came in time; "refused" if nothing was
-   * sent. Callers wait for it, so its deadline keeps the process alive.
+   * The answers in the order of `admits`, each null if it was junk or is not known (`allowed` is null in the answer to a repeated call); null if no
+   * answer came in time; "refused" if nothing was sent. Callers wait for it, so its deadline keeps the process alive.
    */
   admit(admits: readonly Admit[], deadlineMs: number): Promise<readonly (Admitted | null)[] | "refused" | null> {
     return this.#call(
@@ -162,10 +162,10 @@ export class OriginCalls {
   ): (Answer | null)[] | null {
     if (!Array.isArray(answers) || answers.length !== count) return null;
     return answers.map((answer: Answer, i) => {
-      if (isValid(answer, i)) return answer;
+      const isKnown = isValid(answer, i);
       if (isUnknown(answer)) this.tally.unknown++;
-      else this.tally.junk++;
-      return null;
+      else if (!isKnown) this.tally.junk++;
+      return isKnown ? answer : null;
     });
   }
 }
@@ -179,7 +179,11 @@ function isUnknown(answer: OriginCount | Admitted | null | undefined): boolean {
 function isAdmitted(answer: Admitted | null | undefined, { requests }: Admit): boolean {
   if (answer === null || answer === undefined) return false;
   const { allowed, current, previous } = answer;
-  return Array.isArray(allowed) && allowed.length === requests.length && isCount(current) && isCount(previous);
+  return (allowed === null || isVerdict(allowed, requests.length)) && isCount(current) && isCount(previous);
+}
+
+function isVerdict(allowed: unknown, count: number): boolean {
+  return Array.isArray(allowed) && allowed.length === count && allowed.every((one) => typeof one === "boolean");
 }
 
 function isCount(answer: OriginCount | null | undefined): answer is OriginCount {

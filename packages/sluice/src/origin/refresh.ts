@@ -30,7 +30,12 @@ interface Flight {
   readonly beganMs: number;
   /** Whether any of those who wait may have a slot: a read that a peek began serves whoever joins it. */
   mayClaim: boolean;
-  readonly outcome: Promise<ReadOutcome>;
+  readonly outcome: Promise<Outcome>;
+}
+
+interface Outcome extends ReadOutcome {
+  /** It was answered, but for another component than the key counts under now: the key got its slot while it was read. */
+  readonly isStray?: boolean;
 }
 
 /** What is to be read, for a request that fits. */
@@ -91,8 +96,13 @@ export class Refresh {
     return { inFlight: this.#flightBytes, failed: this.#failures.bytes };
   }
 
-  /** Reads one key, or joins a read that is under way and young enough. */
+  /** Reads one key, or joins a read that is under way and young enough. Once more if the key got its slot meanwhile, by a call (admission.ts). */
   async read(wish: ReadWish): Promise<ReadOutcome> {
+    const outcome = await this.#readOnce(wish);
+    return outcome.isStray === true ? this.#readOnce(wish) : outcome;
+  }
+
+  async #readOnce(wish: ReadWish): Promise<Outcome> {
     const text = encodeKey(wish.key);
     for (;;) {
       const flight = this.#flights.get(text);
@@ -122,7 +132,7 @@ export class Refresh {
   }
 
   /** Starts one call for keys that are not in flight. Each is read in the window that is current now. */
-  #begin(wishes: readonly ReadWish[]): readonly Promise<ReadOutcome>[] {
+  #begin(wishes: readonly ReadWish[]): readonly Promise<Outcome>[] {
     const beganMs = this.#clock.monoMs();
     const cells = wishes.map((wish) => ({
       wish,
@@ -151,7 +161,7 @@ export class Refresh {
         return this.#settle(cell, mayClaim, beganMs, raised ?? current, previous);
       });
       // A clock that fails while the answer is merged: the decision reads the clock next, and its caller receives the error.
-      const outcome: Promise<ReadOutcome> = settled.catch(() => {
+      const outcome: Promise<Outcome> = settled.catch(() => {
         if (this.#flights.get(text)?.outcome === outcome) this.#end(text);
         return failure(sequence, beganMs);
       });
@@ -185,7 +195,7 @@ export class Refresh {
     beganMs: number,
     current: OriginCount | null,
     previous: OriginCount | null,
-  ): ReadOutcome {
+  ): Outcome {
     // Answered as a whole or not at all: of half an answer nothing is merged.
     const isWhole = current !== null && previous !== null;
     this.#emit({ key: text, sequence, writer }, beganMs, isWhole ? current : null);
@@ -196,7 +206,8 @@ export class Refresh {
     }
     this.#failures.forget(text);
     const isOk = this.#merge.applyRead(key, sequence, writer, current, previous, beganMs, mayClaim);
-    return { isOk, beganMs, sequence, current: current.sum, previous: previous.sum };
+    const outcome = { isOk, beganMs, sequence, current: current.sum, previous: previous.sum };
+    return isOk ? outcome : { ...outcome, isStray: true };
   }
 
   #emit({ key, sequence, writer }: Read, beganMs: number, answer: OriginCount | null): void {

@@ -110,10 +110,10 @@ export class RegionalLayer implements Gate {
         if (isAtOrigin) this.#renewal.accepted(slot, durationMs);
         else this.accepted(slot, remaining, limit, durationMs);
       },
-      answered: (slot, sequence, component, life) => {
+      answered: (slot, sequence, component, life, beganMs) => {
         const name = this.#ledger.name(slot);
         if (name === undefined || life === undefined) return;
-        this.replay.notes.keep({ slot, name, sequence, component, life });
+        this.replay.notes.keep({ slot, name, sequence, component, life, beganMs });
       },
     });
   }
@@ -121,8 +121,9 @@ export class RegionalLayer implements Gate {
   verdict(slot: Slot, sequence: Sequence, nowMs: number, durationMs: DurationMs): Verdict {
     const { clock } = this.#engine;
     const monoMs = clock.monoMs();
-    const isCalling = slot !== NONE && this.#ledger.isCalling(slot);
-    if (slot !== NONE && !isCalling && this.#isUsable(slot, sequence, nowMs, durationMs, monoMs)) return "proceed";
+    // Even if the breaker is open: memory does not know the cost of the call that is under way (admission.ts).
+    if (slot !== NONE && this.#ledger.isCalling(slot)) return "read";
+    if (slot !== NONE && this.#isUsable(slot, sequence, nowMs, durationMs, monoMs)) return "proceed";
     return this.calls.breaker.isOpen(monoMs) ? "degraded" : "read";
   }
 

@@ -193,7 +193,7 @@ export class Replay {
     const isConfirmed = beatAnswer !== null && !hasLost && this.#confirm(noted);
     if (isWhole && isConfirmed && !answers.includes(null)) this.#cleanMs = beganMs;
     if (hasLost) this.#replayAll();
-    else if (beatAnswer !== null && this.#hasMissedBeat) this.#unhealed = 0 as Slot;
+    else if (beatAnswer !== null && this.#hasMissedBeat) this.#distrust();
     this.#hasMissedBeat = beatAnswer === null;
     return true;
   }
@@ -229,9 +229,14 @@ export class Replay {
   /** The origin has lost something: every live cell with a count of its own is sent again. */
   #replayAll(): void {
     this.losses++;
-    this.#unhealed = 0 as Slot;
+    this.#distrust();
     this.#heal(HEALED_AT_ONCE);
     this.onLoss(this.#table.size);
+  }
+
+  #distrust(): void {
+    this.#unhealed = 0 as Slot;
+    this.notes.lost(this.#clock.monoMs());
   }
 
   /** A million slots at once would hold the process up for a tenth of a second. */
