@@ -4,6 +4,7 @@ import { Redis } from "ioredis";
 import type { Origin } from "sluice";
 import { type RedisOptions, redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll } from "vitest";
+import { admitConformance } from "../../packages/sluice/src/origin/admit-conformance.ts";
 import { originConformance } from "../../packages/sluice/src/origin/origin-conformance.ts";
 import { poll } from "../rig/poll.ts";
 import { RedisServer } from "../rig/redis-server.ts";
@@ -65,5 +66,7 @@ const deployments: Record<string, () => RedisOptions> = {
 for (const [name, options] of Object.entries(deployments)) {
   // The whole suite on one server always, on the others with CI=true; what differs between them is in driver.test.ts.
   if (name !== "one server" && !isDeep) continue;
-  originConformance(name, async () => ({ origin: await connect(options()), nowMs: () => Date.now(), elapse }));
+  const makeOrigin = async () => ({ origin: await connect(options()), nowMs: () => Date.now(), elapse });
+  originConformance(name, makeOrigin);
+  admitConformance(name, makeOrigin);
 }

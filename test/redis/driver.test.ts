@@ -99,6 +99,10 @@ describe("redis origin › what it leaves in Redis", () => {
     await server.ask("SCRIPT", "FLUSH");
     expect(await one.raise([raise("a", 4), raise("a", 5)])).toHaveLength(2);
     expect(await one.read([read("a")])).toEqual([{ sum: 5, component: 5 }]);
+    const cell = { ...raise("a", 5), previousTotal: 1, previousExpiresAtMs: Date.now() + LIFE_MS };
+    const check = { foreign: 0, previousForeign: 0, leftMs: 0, durationMs: 1_000, call: 1 };
+    const [admitted] = await one.admit!([{ ...cell, ...check, requests: [{ limit: 6, cost: 1 }] }]);
+    expect(admitted).toMatchObject({ allowed: [true], current: { sum: 6 }, previous: { sum: 1 } });
     expect(one.health?.().failures).toEqual({});
     const other = await connected({ url: `redis://sluice:secret@127.0.0.1:${server.port}`, keyPrefix: "other:" });
     await expect(other.raise([raise("a", 1)])).rejects.toMatchObject({ kind: "permission" });

@@ -357,7 +357,7 @@ describe("bad settings", () => {
     },
     { file: "misspelt.yaml", says: 'misspelt.yaml has an unknown key: "prot"', hint: "did you mean port?" },
     { file: "deep.yaml", says: 'an unknown key: "redis.ulr"', hint: "did you mean redis.url?" },
-    { file: "flat.yaml", says: "redis in {}/flat.yaml must be a map; got string", hint: "url, urlFile, caFile" },
+    { file: "flat.yaml", says: "redis in {}/flat.yaml must be a map; got string", hint: "url, urlFile, caFile, proxy" },
     { file: "type.yaml", says: "port in {}/type.yaml must be an integer from 0 to 65535; got [1]" },
     { file: "proto.yaml", says: 'an unknown key: "__proto__"' },
     { file: "list.yaml", says: "must be a map of names to values" },

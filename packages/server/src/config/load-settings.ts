@@ -47,6 +47,7 @@ function settingsOf(read: Read): ServerSettings {
     region: values.region,
     redisUrl: values.redisUrl,
     redisTls: redisTlsOf(read),
+    redisProxy: values.redisProxy,
     sqlUrl: values.sqlUrl,
     sqlTls: sqlTlsOf(read),
     rootKey: values.rootKey,

@@ -170,6 +170,15 @@ export const SETTINGS = {
     read: textWithin(1, 4_096),
     hint: "such as /etc/sluice/redis-ca.pem",
   }),
+  redisProxy: setting({
+    path: "redis.proxy",
+    value: "",
+    help: "a proxy stands before Redis and keeps connections while it replaces the servers behind them",
+    rule: "true or false",
+    read: isOn,
+    initialText: "false",
+    hint: "true or false",
+  }),
   sqlTls: setting({
     path: "sql.tls",
     value: "",

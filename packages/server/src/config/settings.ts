@@ -15,6 +15,8 @@ export interface ServerSettings {
   readonly redisUrl: string | null;
   /** What to trust a `rediss:` server by, if not by what Node trusts. */
   readonly redisTls: { readonly ca: string } | null;
+  /** Whether connections outlive the servers behind them. */
+  readonly redisProxy: boolean;
   /** `mysql://`, `postgres://` or `sqlite:`; null: the embedded store alone, and no global layer. */
   readonly sqlUrl: string | null;
   /** Null: in the clear. */

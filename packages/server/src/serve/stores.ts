@@ -4,10 +4,11 @@ import { sqlitePath } from "../admin/open-admin-store.ts";
 import type { ServerSettings } from "../config/settings.ts";
 
 /** Redis if there is one; else, for one of several workers, the memory of their parent. */
-export async function originOf({ redisUrl, redisTls, workers }: ServerSettings): Promise<Origin | undefined> {
+export async function originOf(settings: ServerSettings): Promise<Origin | undefined> {
+  const { redisUrl, redisTls, redisProxy: proxy, workers } = settings;
   if (redisUrl === null) return workers === 1 ? undefined : sharedOrigin(process);
   const { redisOrigin } = await import("sluice/redis");
-  return redisOrigin({ url: redisUrl, ...(redisTls === null ? {} : { tls: redisTls }) });
+  return redisOrigin({ url: redisUrl, proxy, ...(redisTls === null ? {} : { tls: redisTls }) });
 }
 
 /** @param migrate whether missing tables are made. */

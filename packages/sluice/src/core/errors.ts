@@ -80,6 +80,7 @@ export const OPTION_RULES = {
     tls: "true, false or an object of TLS options",
     connectTimeoutMs: "a number of milliseconds from 10 to 60000",
     commandTimeoutMs: "a number of milliseconds from 10 to 60000",
+    proxy: "true or false",
     databaseOfCluster: "0 with the option cluster",
     besideUrl: "the same as in the url",
     tlsBesideUrl: 'true or an object of TLS options, because the url begins with "rediss://"',

@@ -23,6 +23,12 @@ export class RedisCellNames {
   of(key: string, sequence: number): string {
     return `${this.#start}${nameOf(key)}}:${sequence}`;
   }
+
+  /** A cell, and the one of the window before it. */
+  both(key: string, sequence: number): readonly [string, string] {
+    const start = `${this.#start}${nameOf(key)}}:`;
+    return [`${start}${sequence}`, `${start}${sequence - 1}`];
+  }
 }
 
 function nameOf(key: string): string {

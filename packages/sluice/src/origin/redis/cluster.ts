@@ -12,12 +12,14 @@ import { Alarm } from "../../core/repeat.ts";
 import { failureOf, RedisFailure } from "./failure.ts";
 import { type LinkListener, type LinkOptions, RedisLink } from "./link.ts";
 import type { RedisAddress } from "./options.ts";
-import { type RedisRoute, slotOf } from "./route.ts";
+import { type RedisRoute, type RouteListener, slotOf } from "./route.ts";
 
 const REDIRECTS_MAX = 5;
 const LOOK_EVERY_MS = 200;
 
 export class ClusterRoute implements RedisRoute {
+  readonly isOwn = true;
+  readonly mayResend = false;
   readonly #links = new Map<string, RedisLink>();
   readonly #owners: (string | undefined)[] = [];
   #masters: readonly string[] = [];
@@ -27,15 +29,17 @@ export class ClusterRoute implements RedisRoute {
   readonly #options: LinkOptions;
   readonly #environment: Environment;
   readonly #listener: LinkListener;
+  readonly #moved: () => void;
   #isLooking = false;
   #isClosed = false;
   readonly #retry: Alarm;
 
-  constructor(seeds: readonly RedisAddress[], options: LinkOptions, environment: Environment, listener: LinkListener) {
+  constructor(seeds: readonly RedisAddress[], options: LinkOptions, environment: Environment, listener: RouteListener) {
     this.#seeds = seeds;
     this.#options = options;
     this.#environment = environment;
     this.#retry = new Alarm(environment.timers);
+    this.#moved = () => listener.moved();
     this.#listener = {
       connected: (address) => {
         listener.connected(address);
@@ -80,6 +84,7 @@ export class ClusterRoute implements RedisRoute {
         if (redirect === null || redirects === REDIRECTS_MAX) throw error;
         address = redirect.address.startsWith(":") ? `${hostOf(address)}${redirect.address}` : redirect.address;
         isAsking = redirect.isAsking;
+        this.#moved();
         if (isAsking) continue;
         this.#owners[slot] = address;
         this.#look();
@@ -141,14 +146,19 @@ export class ClusterRoute implements RedisRoute {
   #learn(ranges: unknown, asked: string): boolean {
     if (!Array.isArray(ranges) || ranges.length === 0) return false;
     const masters = new Set<string>();
+    let hasMoved = false;
     for (const range of ranges as readonly unknown[]) {
       if (!Array.isArray(range) || !Array.isArray(range[2])) return false;
       const [from, to, master] = range as [number, number, readonly unknown[]];
       const host = typeof master[0] === "string" && master[0] !== "" ? master[0] : asked;
       const address = `${host}:${String(master[1])}`;
-      for (let slot = from; slot <= to; slot++) this.#owners[slot] = address;
+      for (let slot = from; slot <= to; slot++) {
+        hasMoved ||= this.#owners[slot] !== address;
+        this.#owners[slot] = address;
+      }
       masters.add(address);
     }
+    if (hasMoved) this.#moved();
     for (const address of masters) this.#linkTo(address);
     this.#forgetAllBut(masters);
     this.#masters = [...masters];

@@ -28,6 +28,7 @@ export function whyNot({ isCluster, options }: IoredisClient): string | undefine
 export function ioredisDriver(client: IoredisClient): ClientDriver {
   return {
     isCluster: false,
+    mayResend: false,
     get isReady() {
       return client.status === "ready";
     },

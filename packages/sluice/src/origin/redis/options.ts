@@ -53,6 +53,11 @@ export interface RedisOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** Timeout of a command: 10 to 60,000 ms, default 1000. A connection without any reply for this long is closed and made again. */
   readonly commandTimeoutMs?: number | undefined;
+  /**
+   * Whether a proxy stands before Redis that keeps connections while it replaces the servers behind them: default false. A connection then does not
+   * show that its server is the same, so what Redis has counted itself is sent again with the next flush.
+   */
+  readonly proxy?: boolean | undefined;
 }
 
 export type RedisPlace =
@@ -70,6 +75,7 @@ export interface RedisSettings {
   readonly keyPrefix: string;
   readonly connectTimeoutMs: number;
   readonly commandTimeoutMs: number;
+  readonly proxy: boolean;
 }
 
 export const REDIS_OPTIONS: readonly (keyof RedisOptions)[] = [
@@ -87,6 +93,7 @@ export const REDIS_OPTIONS: readonly (keyof RedisOptions)[] = [
   "keyPrefix",
   "connectTimeoutMs",
   "commandTimeoutMs",
+  "proxy",
 ];
 
 const PORT_DEFAULT = 6379;
@@ -100,7 +107,7 @@ const DATABASE_MAX = 65_535;
 export function readRedisOptions(given: RedisOptions): RedisSettings {
   const options = { ...given, ...fromUrl(given.url) };
   checkAgainstUrl(given, options);
-  const { keyPrefix = PREFIX_DEFAULT, database = 0, username, password } = options;
+  const { keyPrefix = PREFIX_DEFAULT, database = 0, username, password, proxy = false } = options;
   // `rediss:` turns TLS on; an object configures it.
   const tls = given.tls ?? options.tls ?? false;
   const isPrefix = keyPrefix === "" || (isPart(keyPrefix) && keyPrefix.length <= PREFIX_LENGTH_MAX);
@@ -111,6 +118,7 @@ export function readRedisOptions(given: RedisOptions): RedisSettings {
   if (!Number.isInteger(database) || database < 0 || database > DATABASE_MAX) throw wrongOption("database", database);
   if (options.cluster !== undefined && database !== 0) throw wrongOption("database", database, "databaseOfCluster");
   if (typeof tls !== "boolean" && (typeof tls !== "object" || tls === null)) throw wrongOption("tls", tls);
+  if (typeof proxy !== "boolean") throw wrongOption("proxy", proxy);
   return {
     place: placeOf(given, options),
     username,
@@ -120,6 +128,7 @@ export function readRedisOptions(given: RedisOptions): RedisSettings {
     keyPrefix,
     connectTimeoutMs: timeout("connectTimeoutMs", options.connectTimeoutMs),
     commandTimeoutMs: timeout("commandTimeoutMs", options.commandTimeoutMs),
+    proxy,
   };
 }
 
@@ -218,7 +227,7 @@ function wrongAddress(field: string, value: unknown, rule: keyof typeof ADDRESS_
   return new SluiceError("RL_REDIS_ADDRESS_INVALID", field, value, { rule: ADDRESS_RULES[rule] });
 }
 
-type CheckedOption = "username" | "password" | "database" | "tls" | TimeoutOption;
+type CheckedOption = "username" | "password" | "database" | "tls" | "proxy" | TimeoutOption;
 
 /** A password is never shown. */
 function wrongOption(field: CheckedOption, value: unknown, rule: keyof typeof RULES = field): SluiceError {

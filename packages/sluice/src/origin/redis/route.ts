@@ -13,6 +13,10 @@ import type { RedisClient, RedisSentinels } from "./options.ts";
 
 export interface RedisRoute {
   readonly isReady: boolean;
+  /** Whether its connections are made here, so that a new one is known to be new. */
+  readonly isOwn: boolean;
+  /** Whether a command may be sent again although its server may have executed it. */
+  readonly mayResend: boolean;
   /** What keys must have in common to go into one command; null: nothing. Of a Cluster, the hash slot. */
   groupOf(key: string): number | null;
   /** The keys, one a server, that stand for this one: more than one where there are several servers to watch. */
@@ -24,8 +28,16 @@ export interface RedisRoute {
   close(): void;
 }
 
+/** Receives the changes of connections, and of the servers behind them. */
+export interface RouteListener extends LinkListener {
+  /** Another server answers for some keys from now on. */
+  moved(): void;
+}
+
 /** One server at a time: named, or found anew for each connection. */
 export class SingleRoute implements RedisRoute {
+  readonly isOwn = true;
+  readonly mayResend = false;
   readonly #link: RedisLink;
 
   constructor(
@@ -122,6 +134,8 @@ export function redisDriver(
   const isSentinel = !isCluster && "getMasterNode" in client;
   return {
     isCluster,
+    // A command whose connection was lost goes to the next master, and nobody is told that there were two.
+    mayResend: isSentinel,
     get isReady() {
       return (isCluster ? client.isOpen : client.isReady) !== false;
     },
@@ -133,6 +147,7 @@ export function redisDriver(
 }
 
 export class ClientRoute implements RedisRoute {
+  readonly isOwn = false;
   readonly #driver: ClientDriver;
   readonly #timeoutMs: number;
   readonly #environment: Environment;
@@ -147,6 +162,10 @@ export class ClientRoute implements RedisRoute {
 
   get isReady(): boolean {
     return this.#driver.isReady;
+  }
+
+  get mayResend(): boolean {
+    return this.#driver.mayResend;
   }
 
   /** A Cluster client is given one key's cells at a time: it looks for the slot by itself. */
