@@ -88,11 +88,20 @@ export function denialsSuite({
       },
     );
 
+    test("a denied peek writes no row: it asked for nothing that the other regions could deny", async () => {
+      const { eu, counters, time } = setUp();
+      await eu.ask({ limit: 100, cost: 10 });
+      expect(await eu.ask({ limit: 5, cost: 0 })).toMatchObject({ success: false, reason: "limit" });
+      eu.limiter.charge(request({ limit: 5, cost: 10 }));
+      await time.advance(WRITE_MS);
+      expect(counters.denialRowsOf("eu")).toEqual([]);
+    });
+
     test("a denial under a low limit does not hide a later one under a higher limit", async () => {
-      // Seen: a peek with a limit of 5 wrote the window's only row; when the real limit of 100 was used up, nobody else learned of it.
+      // Seen: a request with a limit of 5 wrote the window's only row; when the real limit of 100 was used up, nobody else learned of it.
       const { eu, us, counters, time } = setUp();
       await eu.ask({ limit: 100, cost: 10 });
-      expect(await eu.ask({ limit: 5, cost: 0 })).toMatchObject({ success: false });
+      expect(await eu.ask({ limit: 5 })).toMatchObject({ success: false });
       await time.advance(WRITE_MS);
       await eu.ask({ limit: 100, cost: 90 });
       expect(await eu.ask({ limit: 100 })).toMatchObject({ success: false });

@@ -232,18 +232,13 @@ export function strictModeSuite({
       }
     });
 
-    test("a denied peek at a key without a slot makes it strict, and takes no slot", async () => {
+    test("a denied peek at a key without a slot makes it neither known nor strict", async () => {
       const world = makeProcesses();
       const { ask, limiter } = world.start();
       await world.origin.accept(keyText(), world.sequence(), 50);
       expect(await ask({ cost: 0 })).toMatchObject({ success: false, reason: "limit" });
       expect(limiter.stats().cells.live).toBe(0);
-      expect(limiter.inspect(request())).toMatchObject({ isKnown: false, strictForMs: MINUTE_MS });
-      for (let i = 0; i < 2; i++) {
-        world.origin.reads.length = 0;
-        expect(await ask({ limit: 100 })).toMatchObject({ success: true, source: "origin" });
-        expect(world.origin.reads).toHaveLength(1);
-      }
+      expect(limiter.inspect(request())).toMatchObject({ isKnown: false, strictForMs: 0 });
     });
 
     test("the deadline is of one key: another duration of the same identifier is not strict", async () => {
@@ -273,12 +268,15 @@ export function strictModeSuite({
       expect(process.limiter.inspect(request()).previous).toMatchObject({ own: 9, others: 50 });
     });
 
-    test("a peek that is denied makes its key strict too", async () => {
+    test("neither a peek that is denied nor a charge makes its key strict: no request was refused", async () => {
       const world = makeProcesses();
-      const { ask, askNow } = world.start();
+      const { ask, askNow, limiter } = world.start();
       await ask({ cost: 10 });
       await world.time.advance(FLUSH_MS);
       expect(askNow({ cost: 0, limit: 9 })).toMatchObject({ success: false });
+      expect(limiter.charge(request({ limit: 9 }))).toMatchObject({ success: false, over: 2 });
+      expect(askNow({ limit: 100 })).toMatchObject({ success: true, current: 12 });
+      expect(askNow({ limit: 9 })).toMatchObject({ success: false });
       expect(askNow({ limit: 100 })).toBeUndefined();
     });
 

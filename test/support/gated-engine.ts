@@ -34,6 +34,7 @@ export function gatedEngine(options: GatedOptions = {}) {
     suffices: () => told.suffices,
     mustAsk: () => told.mustAsk,
     accepted: (...args: unknown[]) => void heard.push(["accepted", ...args]),
+    charged: (...args: unknown[]) => void heard.push(["charged", ...args]),
     denied: ({ identifier }: Key, place: Slot) => void heard.push(["denied", identifier, place]),
   };
   const events: TraceEvent[] = [];

@@ -1,6 +1,7 @@
 /** An engine with a ledger above it, on time by hand: for the tests of a layer's single parts. */
 import type { DurationMs, Sequence, Slot } from "../../packages/sluice/src/core/brands.ts";
 import { NONE } from "../../packages/sluice/src/engine/cell-table.ts";
+import { charge } from "../../packages/sluice/src/engine/charge.ts";
 import { Engine } from "../../packages/sluice/src/engine/engine.ts";
 import type { Key } from "../../packages/sluice/src/engine/key.ts";
 import { Layers } from "../../packages/sluice/src/engine/layers.ts";
@@ -41,6 +42,10 @@ export class LayeredEngine {
   accept(identifier = "a", cost = 1, limit = 100, durationMs: number = MINUTE_MS): void {
     const scope = this.engine.scopes.find("default", "api", durationMs);
     decide(this.engine, scope, identifier, limit, cost, null);
+  }
+
+  charge(identifier = "a", cost = 1, limit = 100, durationMs: number = MINUTE_MS): void {
+    charge(this.engine, this.engine.scopes.find("default", "api", durationMs), identifier, limit, cost);
   }
 
   /** The slot of a key that must have one. */

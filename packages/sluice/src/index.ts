@@ -4,7 +4,7 @@ export type { Duration } from "./core/duration.ts";
 export { type ErrorCode, SluiceError } from "./core/errors.ts";
 export type { LatencySummary } from "./core/latency.ts";
 export type { DecisionEvent, GlobalEvent, ImportEvent, OriginEvent, Trace, TraceEvent } from "./core/trace.ts";
-export type { BatchDecision, Decision, Reason, Source } from "./engine/decision.ts";
+export type { BatchDecision, Charge, ChargesDecision, Decision, Reason, Source } from "./engine/decision.ts";
 export type { WhenFull } from "./engine/engine.ts";
 export type { CellInspection, Inspection } from "./engine/inspection.ts";
 export type { Key } from "./engine/key.ts";

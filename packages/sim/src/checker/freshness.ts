@@ -80,7 +80,8 @@ export class Freshness implements CheckerPart {
   #decision(atMs: number, process: string, event: DecisionEvent, life: LifeTruth): Problem {
     const { key, sequence, monoMs, reason, degraded } = event;
     const options = this.#options!;
-    if (reason === "limit") {
+    // A denied peek asked for nothing, and makes no key strict.
+    if (reason === "limit" && event.cost > 0) {
       const denials = this.#deniedMs.get(`${process} ${key}`) ?? [];
       this.#deniedMs.set(`${process} ${key}`, denials);
       denials.push(monoMs);

@@ -4,11 +4,23 @@
  * Validation reads these; the texts of errors.ts repeat them in words, and a test holds the two together.
  */
 
-/** Limits and costs: 2^40, so that a cell's own count (≤ its limit) and sums over 8,192 owners stay exact in a double. */
+/** Limits and costs: 2^40, so that sums of thousands of them stay exact in a double. */
 export const LIMIT_MAX: number = 2 ** 40;
 export const COST_MAX: number = 2 ** 40;
 
-/** Counts that come from other processes or regions: whatever is a safe integer. */
+/**
+ * A component: what one writer counts in one cell. Charges exceed limits, so it must end somewhere: 16 charges of the largest cost, and
+ * 16 times the largest limit. From there on a charge adds nothing.
+ */
+export const COMPONENT_MAX: number = 2 ** 44;
+
+/**
+ * What a cell keeps of all other writers of its region, and of all other regions: a larger sum denies no more. With it everything that is
+ * computed from a key's two cells is exact: `2 * (2^44 + 2 * 2^50) + 2^40 < 2^53`.
+ */
+export const SUM_MAX: number = 2 ** 50;
+
+/** A sum in a store: the largest integer that is exact in a double. Stores stop there instead of rounding. */
 export const COUNT_MAX: number = Number.MAX_SAFE_INTEGER;
 
 export const DURATION_MIN_MS = 1_000;

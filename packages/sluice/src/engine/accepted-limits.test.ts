@@ -22,6 +22,20 @@ describe("accepted limits", () => {
     expect([limits.read(SLOT, at(9)), limits.read(SLOT, at(7))]).toEqual([10, Number.POSITIVE_INFINITY]);
   });
 
+  test("a charge is remembered with its window, whatever limits come before or after it", () => {
+    const limits = new AcceptedLimits(3);
+    limits.raise(SLOT, at(7), 10);
+    expect(limits.isCharged(SLOT, at(7))).toBe(false);
+    for (const limit of [5, 5]) limits.charge(SLOT, at(7), limit);
+    expect([limits.read(SLOT, at(7)), limits.isCharged(SLOT, at(7))]).toEqual([10, true]);
+    for (const limit of [10, 2 ** 40, 3]) limits.raise(SLOT, at(7), limit);
+    expect([limits.read(SLOT, at(7)), limits.isCharged(SLOT, at(7))]).toEqual([2 ** 40, true]);
+    limits.raise(SLOT, at(8), 3);
+    expect([6, 8, 9].map((sequence) => limits.isCharged(SLOT, at(sequence)))).toEqual([false, false, false]);
+    limits.raise(SLOT, at(9), 3);
+    expect([limits.read(SLOT, at(9)), limits.isCharged(SLOT, at(9))]).toEqual([3, false]);
+  });
+
   test("a slot that is released has accepted nothing: in the first window of time and in the last", () => {
     for (const [sequence, other] of [
       [at(0), at(1)],

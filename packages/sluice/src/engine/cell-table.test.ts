@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SeededRandom } from "../../../../test/support/seeded-random.ts";
-import { COUNT_MAX, DURATION_MAX_MS } from "../core/bounds.ts";
+import { COUNT_MAX, DURATION_MAX_MS, SUM_MAX } from "../core/bounds.ts";
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { CellTable, NONE } from "./cell-table.ts";
 
@@ -180,7 +180,8 @@ describe("cell table", () => {
         for (const at of [9, 10]) {
           for (const field of FIELDS) {
             const counts = sent.filter((one) => one.field === field && one.sequence === at).map(({ count }) => count);
-            expect(inOrder[at - 7]![field]).toBe(Math.max(0, ...counts));
+            const isSum = field === "others" || field === "foreign";
+            expect(inOrder[at - 7]![field]).toBe(Math.min(isSum ? SUM_MAX : COUNT_MAX, Math.max(0, ...counts)));
           }
         }
         expect([inOrder[0], inOrder[1], inOrder[4], inOrder[5]]).toEqual([EMPTY, EMPTY, EMPTY, EMPTY]);
@@ -190,13 +191,13 @@ describe("cell table", () => {
   });
 
   test("no count falls while a slot keeps its sequence", () => {
-    const step = fc.oneof(message, fc.record({ cost: fc.integer({ min: 0, max: 2 ** 40 }) }));
+    const step = fc.oneof(message, fc.record({ cost: fc.integer({ min: 0, max: 2 ** 40 }), isCharged: fc.boolean() }));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const { table, slot } = filled();
         let before = [9, 10].map((at) => cellAt(table, slot, at));
         for (const one of steps) {
-          if ("cost" in one) table.accept(slot, seq(10), one.cost, 5);
+          if ("cost" in one) table[one.isCharged ? "charge" : "accept"](slot, seq(10), one.cost, 5);
           else table[RAISE[one.field]](slot, seq(one.sequence), one.count);
           const after = [9, 10].map((at) => cellAt(table, slot, at));
           for (const [i, cell] of after.entries()) {
@@ -250,6 +251,15 @@ describe("cell table", () => {
       key.limitLow = cell.own === 0 ? limit : Math.min(key.limitLow, limit);
       cell.own += cost;
     }),
+    (table, key, random) => {
+      const at = Math.max(1, key.sequence + random.below(5) - 2);
+      const [cost, limit] = [random.below(3), random.below(5)];
+      expect(table.charge(key.slot, seq(at), cost, limit)).toBe(cost);
+      modelTurn(key, at);
+      const cell = modelCell(key, at);
+      if (limit > 0) key.limitLow = cell.own === 0 ? limit : Math.min(key.limitLow, limit);
+      cell.own += cost;
+    },
     (table, key, random) => {
       const limit = random.below(5);
       if (limit === 0 || limit >= key.limitLow) return;

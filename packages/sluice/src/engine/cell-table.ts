@@ -20,6 +20,7 @@
  * links to the next free one. Pages are paid for as slots are first used: an empty table of a million costs nothing.
  */
 import { assert } from "../core/assert.ts";
+import { COMPONENT_MAX, SUM_MAX } from "../core/bounds.ts";
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 
 /** No slot. Never a legal one. */
@@ -302,7 +303,7 @@ export class CellTable {
     return this.#ints[slot * HOT_INTS + LAST_USE]!;
   }
 
-  /** Adds an accepted cost to the cell at `sequence`, which becomes the current one. Only this and `acceptAt` write `own`. */
+  /** Adds an accepted cost to the cell at `sequence`, which becomes the current one. Only this, `acceptAt` and `charge` write `own`. */
   accept(slot: Slot, sequence: Sequence, cost: number, limit: number): void {
     this.rotate(slot, sequence);
     const hot = this.#hot;
@@ -320,8 +321,29 @@ export class CellTable {
    */
   acceptAt(slot: Slot, sequence: Sequence, cost: number, limit: number): void {
     const back = this.sequence(slot) - sequence;
-    if (back <= 0) this.accept(slot, sequence, cost, limit);
-    else if (back === 1) this.#hot[slot * HOT + OWN + 1] = this.#hot[slot * HOT + OWN + 1]! + cost;
+    if (back <= 0) this.charge(slot, sequence, cost, limit);
+    else if (back === 1) this.#add(slot * HOT + OWN + 1, cost);
+  }
+
+  /**
+   * `accept` for a cost that was not checked against the limit: `own` stops at its maximum instead of growing without end. Returns what
+   * was added. A limit of 0 is not kept: under a ban no count matters.
+   */
+  charge(slot: Slot, sequence: Sequence, cost: number, limit: number): number {
+    this.rotate(slot, sequence);
+    const hot = this.#hot;
+    const h = slot * HOT;
+    const isFirst = hot[h + OWN] === 0;
+    // Stryker disable next-line EqualityOperator: the same limit again changes nothing; >= was killed
+    if (limit > 0 && (isFirst || limit < hot[h + LIMIT_LOW]!)) hot[h + LIMIT_LOW] = limit;
+    return this.#add(h + OWN, cost);
+  }
+
+  #add(at: number, cost: number): number {
+    const before = this.#hot[at]!;
+    const after = Math.min(before + cost, COMPONENT_MAX);
+    this.#hot[at] = after;
+    return after - before;
   }
 
   /** A request that added nothing came with a limit below `limitLow`. */
@@ -336,15 +358,16 @@ export class CellTable {
 
   /**
    * Merges what came from another owner. Take the larger, never assign: a message may be older than the one merged before
-   * it, and assigning would lower the count. Adding is wrong too: a message carries a total, and may arrive many times.
+   * it, and assigning would lower the count. Adding is wrong too: a message carries a total, and may arrive many times. A sum
+   * beyond its maximum counts as the maximum, which is a lower bound too.
    */
   raiseOthers(slot: Slot, sequence: Sequence, count: number): void {
-    this.#raise(this.#hot, slot * HOT + OTHERS, slot, sequence, count);
+    this.#raise(this.#hot, slot * HOT + OTHERS, slot, sequence, Math.min(count, SUM_MAX));
   }
 
   raiseForeign(slot: Slot, sequence: Sequence, count: number): void {
     this.#hasForeign = true;
-    this.#raise(this.#cold, slot * COLD, slot, sequence, count);
+    this.#raise(this.#cold, slot * COLD, slot, sequence, Math.min(count, SUM_MAX));
   }
 
   raiseReplayed(slot: Slot, sequence: Sequence, count: number): void {

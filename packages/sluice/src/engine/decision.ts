@@ -8,8 +8,9 @@
  * - `cost`: denied, the cost (in a batch: with the earlier items of its cell) is above the limit and never fits
  * - `batch`: it fits by itself, but another item of its batch does not: nothing was counted
  * - `full`: the cell table had no room for a record, and `whenFull` decided
+ * - `charged`: the answer to a charge, which is counted whether it fits or not
  */
-export type Reason = "allowed" | "limit" | "cost" | "batch" | "full";
+export type Reason = "allowed" | "limit" | "cost" | "batch" | "full" | "charged";
 
 /** Where the counts came from: this process's memory alone, or a read of the origin made for this request. */
 export type Source = "local" | "origin";
@@ -47,6 +48,28 @@ export interface BatchDecision {
   readonly decisions: readonly Decision[];
 }
 
+/** The state of a key after a charge. */
+export interface Charge extends Decision {
+  /** Whether the key is still within its limit: `current` is at most `limit`. The cost was counted either way. */
+  readonly success: boolean;
+  /** How far the key is above its limit; 0 if `success` is true. */
+  readonly over: number;
+  /**
+   * Unix milliseconds. Within the limit: the end of the current window. Above it: the earliest moment at which a request of cost 1
+   * fits if nothing else arrives; for a limit of 0, under which nothing fits, the end of the current window.
+   */
+  readonly reset: number;
+  /** `charged`; `full` if the cell table had no room for a record: then nothing was counted. */
+  readonly reason: "charged" | "full";
+}
+
+export interface ChargesDecision {
+  /** Whether every key is still within its limit. */
+  readonly success: boolean;
+  /** One per request, in order, each as of the moment after it and all before it were counted. */
+  readonly decisions: readonly Charge[];
+}
+
 /** All decisions are made here, so that they share one hidden class. */
 export function decision(
   success: boolean,
@@ -68,6 +91,29 @@ export function decision(
     reason,
     source,
     degraded,
+    retryAfterMs: small(retryAfterMs),
+  };
+}
+
+/** All charges are made here, for the same reason. `current`: with this charge. */
+export function charged(
+  limit: number,
+  resetMs: number,
+  current: number,
+  reason: Charge["reason"],
+  success: boolean,
+  retryAfterMs: number,
+): Charge {
+  return {
+    success,
+    limit: small(limit),
+    remaining: small(Math.max(0, limit - current)),
+    over: small(Math.max(0, current - limit)),
+    reset: resetMs,
+    current: small(current),
+    reason,
+    source: "local",
+    degraded: reason === "full",
     retryAfterMs: small(retryAfterMs),
   };
 }

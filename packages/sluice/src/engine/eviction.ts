@@ -153,12 +153,15 @@ export function isExpired(table: CellTable, slot: Slot, nowMs: number): boolean 
 
 /**
  * The part of its limit that a key has used: the sliding window's count over the lowest limit it was requested with. The lowest, not the
- * highest that it was allowed with: under that one the count is nearest to denying, and losing it admits most.
+ * highest that it was allowed with: under that one the count is nearest to denying, and losing it admits most. At most 1: losing
+ * a key that was charged beyond its limit admits the limit once more, not what it was charged; otherwise a client who charges invented
+ * keys much more than their limit would evict everybody else's.
  */
 function useOf(table: CellTable, slot: Slot, nowMs: number): number {
   const durationMs = table.durationMs(slot);
   const sequence = sequenceAt(nowMs, durationMs);
   const previous = table.view(slot, (sequence - 1) as typeof sequence);
   const leftMs = windowEndMs(sequence, durationMs) - nowMs;
-  return (table.view(slot, sequence) + share(previous, leftMs, durationMs)) / table.limitLow(slot);
+  const use = (table.view(slot, sequence) + share(previous, leftMs, durationMs)) / table.limitLow(slot);
+  return Math.min(1, use);
 }

@@ -19,6 +19,7 @@
  * A read that is not answered within the read timeout has failed. A denial from memory is final in every state: it waits for nothing and is
  * never degraded. Without an origin there is no gate, and every cell counts as fresh.
  */
+import { SUM_MAX } from "../core/bounds.ts";
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import type { Source } from "./decision.ts";
 import type { Key } from "./key.ts";
@@ -41,6 +42,8 @@ export interface Gate {
   suffices(waited: Waited, sequence: Sequence, nowMs: number, durationMs: DurationMs): boolean;
   /** Cost was added to the slot; `left` is what its limit still has room for. */
   accepted(slot: Slot, left: number, limit: number, durationMs: DurationMs): void;
+  /** The same of a charge, which may leave less than nothing. `isNews`: the key was within its limit before it. */
+  charged(slot: Slot, left: number, limit: number, durationMs: DurationMs, isNews: boolean): void;
   /** The window was too full for this request. `slot`: its key's, or NONE. */
   denied(key: Key, slot: Slot): void;
 }
@@ -71,5 +74,5 @@ export interface Waited extends ReadOutcome {
  * and held nothing when the read began.
  */
 export function viewWaited({ sequence: known, current, previous }: Waited, sequence: number): number {
-  return sequence === known ? current : sequence === known - 1 ? previous : 0;
+  return Math.min(SUM_MAX, sequence === known ? current : sequence === known - 1 ? previous : 0);
 }

@@ -116,6 +116,12 @@ export class Layers {
     this.gate?.accepted(slot, left, limit, durationMs);
   }
 
+  /** Cost was charged to a slot, whose key had `before` counted. */
+  charged(slot: Slot, before: number, left: number, limit: number, durationMs: DurationMs): void {
+    this.#parts.ledger.charged(slot, limit);
+    this.gate?.charged(slot, left, limit, durationMs, before <= limit);
+  }
+
   /**
    * A request with this limit added nothing to the slot.
    *
@@ -169,15 +175,15 @@ export class Layers {
   }
 
   /**
-   * A decision was made; what it counts has not been added yet. A full window makes its key strict, and may be passed on to the other
-   * regions; a history gets everything.
+   * A decision was made; what it counts has not been added yet. A request that a full window denied makes its key strict, and may be
+   * passed on to the other regions; a history gets everything. A peek asked for nothing, so a denied one says nothing about a request.
    */
   decided(view: View, basis: Basis | null, slot: Slot, answer: Decision, { isCounted, batch }: Decided): void {
     const { onDenial, trace, ledger } = this.#parts;
     const { key, sequence, nowMs, previous, cost, waited } = view;
     const { durationMs } = key;
     if (!isCounted && slot !== NONE) this.requested(slot, answer.limit);
-    if (answer.reason === "limit") {
+    if (answer.reason === "limit" && cost > 0) {
       this.gate?.denied(key, slot);
       if (slot !== NONE) onDenial?.(slot, sequence, durationMs, answer.limit);
     }

@@ -75,6 +75,9 @@ const MEASURED = 8;
 /** Requests of the slot's key wait for a call to the origin (origin/admission.ts). */
 const CALLING = 16;
 
+/** Among the confirmed: a row of the slot's cell says that it was charged. One bit for even, and one for odd sequences. */
+const TOLD = 4;
+
 export class Ledger {
   /** This life of the process: 64 random bits. */
   readonly incarnation: string;
@@ -92,8 +95,8 @@ export class Ledger {
   readonly #publishes: boolean;
   readonly #marks: Uint8Array;
   /**
-   * Whether the global store has what was published of a slot's cells: a bit for even, and one for odd sequences. Not among the
-   * marks: all of them are forgotten at once, in one stroke, however many slots there are.
+   * Whether the global store has what was published of a slot's cells: a bit for even, and one for odd sequences; and the same of
+   * the note that a cell was charged. Not among the marks: all of them are forgotten at once, in one stroke, however many slots there are.
    */
   readonly #confirmed: Uint8Array;
   /** Null without a global layer: nothing else judges what was accepted. */
@@ -207,6 +210,16 @@ export class Ledger {
   /** The same of the cell at `sequence`. */
   acceptedAt(slot: Slot, sequence: Sequence, limit: number): void {
     this.#limits?.raise(slot, sequence, limit);
+    this.#rose(slot);
+  }
+
+  /** Cost was charged to the slot's current cell, under this limit. */
+  charged(slot: Slot, limit: number): void {
+    this.#limits?.charge(slot, this.#table.sequence(slot), limit);
+    this.#rose(slot);
+  }
+
+  #rose(slot: Slot): void {
     if ((this.#marks[slot]! & this.#marksAll) === this.#marksAll) return;
     if (this.#replays) this.markUnreplayed(slot);
     this.regionalRose(slot);
@@ -239,6 +252,21 @@ export class Ledger {
   /** The highest limit under which this process accepted cost in a cell; Infinity if it accepted none, or without a global layer. */
   limitHigh(slot: Slot, sequence: Sequence): number {
     return this.#limits?.read(slot, sequence) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether this process charged cost in a cell; false without a global layer. */
+  isCharged(slot: Slot, sequence: Sequence): boolean {
+    return this.#limits?.isCharged(slot, sequence) === true;
+  }
+
+  /** Whether it did, and no row of the cell says so yet, as far as is known here. */
+  isChargeUntold(slot: Slot, sequence: Sequence): boolean {
+    return this.isCharged(slot, sequence) && (this.#confirmed[slot]! & (TOLD << (sequence & 1))) === 0;
+  }
+
+  /** The global store has a row of the cell that says that it was charged. */
+  confirmCharge(slot: Slot, sequence: Sequence): void {
+    this.#confirmed[slot] = this.#confirmed[slot]! | (TOLD << (sequence & 1));
   }
 
   markPublished(slot: Slot): void {

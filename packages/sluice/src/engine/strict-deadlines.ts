@@ -1,5 +1,5 @@
 /**
- * The strict deadlines of keys that have no slot: evicted ones, and ones that were denied without having a slot (a peek takes none).
+ * The strict deadlines of keys that have no slot: evicted ones, and ones that were denied without having a slot (the table was full).
  *
  * A key with a slot has its deadline in the cell table, and the sweep leaves such a slot in place. So this table is used only when a
  * strict key is evicted, and it is looked at only when a slot is claimed, or a key without one is read or inspected.

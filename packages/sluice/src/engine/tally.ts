@@ -14,6 +14,8 @@ export const TALLY = {
   evicted: 6,
   expired: 7,
   degraded: 8,
+  charged: 9,
+  overdrawn: 10,
 } as const;
 
 type TallyName = keyof typeof TALLY;

@@ -196,6 +196,50 @@ export function countersConformance(
       expect(await seen("eu")).toEqual({ "7/a": [large + 2 ** 32, large] });
     });
 
+    test("a sum beyond the exact integers is the largest of them: the cell is read as full, not as junk", async () => {
+      const { counters, row, seen } = await setUp();
+      const most = Number.MAX_SAFE_INTEGER;
+      // What a process publishes at most.
+      const large = 2 ** 50 + 2 ** 44;
+      for (let i = 0; i < 20; i++) await counters.publish(`r${i}`, [row("a", large)]);
+      const { "7/a": cell } = await seen("r3");
+      expect(cell![1]).toBe(large);
+      expect(cell![0]).toBeGreaterThanOrEqual(most - large);
+      expect(cell![0]).toBeLessThanOrEqual(most);
+      expect((await seen("elsewhere"))["7/a"]).toEqual([most, 0]);
+      // The same when rows are added up by origin.
+      if (counters.register === undefined) return;
+      for (const region of ["r0", "r1"]) await counters.register(region, "1");
+      expect((await seen("elsewhere"))["7/a"]).toEqual([most, 0]);
+    });
+
+    test("a row that says that some of it was charged says so from then on, to every region, whatever comes later", async () => {
+      const { counters, row, elapse, overlapMs } = await setUp();
+      const notes = async (region: string, cursor: string | null) => {
+        const { cells } = await readWhole(counters, region, cursor);
+        return Object.fromEntries(cells.map(({ key, isCharged }) => [key.identifier, isCharged === true]));
+      };
+      await counters.publish("eu", [row("a", 5), row("b", 5)]);
+      await counters.publish("us", [{ ...row("c", 5), isCharged: true }]);
+      expect(await notes("eu", null)).toEqual({ a: false, b: false, c: true });
+      await elapse(overlapMs);
+      const { cursor } = await readWhole(counters, "us", null);
+      await elapse(10);
+      // The note alone is a change: the count was published before, by a process that did not know.
+      await counters.publish("eu", [{ ...row("a", 5), isCharged: true }]);
+      expect(await notes("us", cursor)).toMatchObject({ a: true });
+      // A lower count, a higher one without the note, and rows of other regions take nothing back.
+      await counters.publish("eu", [row("a", 4)]);
+      await counters.publish("eu", [row("a", 9)]);
+      await counters.publish("us", [row("a", 1), row("c", 6)]);
+      await counters.publish("eu", [row("b", 6), { ...row("b", 2), isCharged: true }, row("b", 7)]);
+      for (const region of ["eu", "us", "ap"]) expect(await notes(region, null)).toEqual({ a: true, b: true, c: true });
+      expect(table((await readWhole(counters, "us", null)).cells)).toMatchObject({ "7/a": [9, 1], "7/b": [7, 0] });
+      if (counters.register === undefined) return;
+      for (const region of ["eu", "ap"]) await counters.register(region, "1");
+      expect(await notes("us", null)).toEqual({ a: true, b: true, c: true });
+    });
+
     test("thousands of cells are all stored and given, page by page where they are too many for one answer", async () => {
       const { counters, row } = await setUp();
       const { cursor } = await readWhole(counters, "us", null);

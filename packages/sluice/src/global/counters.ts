@@ -17,6 +17,8 @@ export interface CounterRow {
   readonly count: number;
   /** Unix milliseconds after which the row may be deleted. */
   readonly expiresAtMs: number;
+  /** Some of it was charged, so it may exceed its limit. A row that says so once says so always. */
+  readonly isCharged?: true;
 }
 
 /** One cell as the store knows it, seen from one region. */
@@ -27,6 +29,8 @@ export interface ImportedCell {
   readonly foreign: number;
   /** What this region's origin has accepted: the largest component of its region names, 0 if there is none. */
   readonly own: number;
+  /** Whether any row of the cell says that some of it was charged. */
+  readonly isCharged?: true;
 }
 
 export interface ImportPage {

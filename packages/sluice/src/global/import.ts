@@ -161,8 +161,8 @@ export class Import {
   }
 
   #merge(cell: ImportedCell): void {
-    const { key, sequence, foreign, own } = cell;
-    if (!Number.isSafeInteger(foreign) || foreign < 0 || !Number.isSafeInteger(own) || own < 0) {
+    const { key, sequence, foreign, own, isCharged } = cell;
+    if (!isAmount(foreign) || !isAmount(own)) {
       this.junk++;
       return;
     }
@@ -185,8 +185,9 @@ export class Import {
     table.raisePublished(slot, at, own);
     // In use elsewhere: what this region has of it is worth publishing now, however little.
     if (foreign > 0 || table.regional(slot, at) > regional) this.#ledger.regionalRose(slot);
-    if (at < table.sequence(slot))
-      this.overAdmissions.measure(slot, at, own + foreign, this.#ledger.limitHigh(slot, at));
+    if (isCharged === true) this.#ledger.confirmCharge(slot, at);
+    else if (this.#ledger.isChargeUntold(slot, at)) this.#ledger.regionalRose(slot);
+    if (at < table.sequence(slot)) this.#measure(slot, at, own + foreign, isCharged === true);
     this.cells++;
     this.#options.trace?.({
       kind: "import",
@@ -197,6 +198,13 @@ export class Import {
       wallMs: this.#clock.wallMs(),
       monoMs: this.#clock.monoMs(),
     });
+  }
+
+  /** A cell that was charged may exceed its limit: that is an overdraft, and nothing was admitted too much. */
+  #measure(slot: Slot, at: Sequence, total: number, isCharged: boolean): void {
+    const limit = this.#ledger.limitHigh(slot, at);
+    if (total > limit && (isCharged || this.#ledger.isCharged(slot, at))) return;
+    this.overAdmissions.measure(slot, at, total, limit);
   }
 
   /** After a full pass: published cells whose row was not there, or was too low, are sent again. */
@@ -232,4 +240,9 @@ export function slotFor(engine: Engine, key: Key, sequence: Sequence): Slot {
     if (table.sequence(slot) < current) table.rotate(slot, current);
   }
   return slot;
+}
+
+/** Beyond the safe integers a sum is not exact, but large: the cell table takes its maximum for it. */
+function isAmount(count: number): boolean {
+  return Number.isInteger(count) && count >= 0;
 }

@@ -4,6 +4,7 @@
  * It answers at once and loses nothing. The cursor is the number of the last change; a region is alive for a minute after
  * it last published.
  */
+import { COUNT_MAX } from "../core/bounds.ts";
 import type { Clock } from "../core/clock.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
 import type {
@@ -25,6 +26,8 @@ interface Cell {
   readonly sequence: number;
   /** By region: the count, or the limit of a denial. */
   readonly components: Map<string, number>;
+  /** Whether a row said that some of it was charged. */
+  isCharged: boolean;
   /** The same from every region: it follows from the key and the sequence. */
   readonly expiresAtMs: number;
   /** The number of the last change. */
@@ -60,16 +63,18 @@ export class MemoryCounters implements Counters {
   }
 
   #raise(cells: Map<string, Cell>, region: string, row: Omit<CounterRow, "count">, amount: number): void {
-    const { key, sequence, expiresAtMs } = row;
+    const { key, sequence, expiresAtMs, isCharged } = row;
     const name = `${sequence}/${encodeKey(key)}`;
     let cell = cells.get(name);
     if (cell === undefined) {
-      cell = { key, sequence, components: new Map(), expiresAtMs, changed: 0 };
+      cell = { key, sequence, components: new Map(), isCharged: false, expiresAtMs, changed: 0 };
       cells.set(name, cell);
     }
+    const isNews = isCharged === true && !cell.isCharged;
+    cell.isCharged ||= isNews;
     const known = cell.components.get(region);
-    if (known !== undefined && !(amount > known)) return;
-    cell.components.set(region, amount);
+    if (known !== undefined && !(amount > known) && !isNews) return;
+    cell.components.set(region, Math.max(known ?? amount, amount));
     cell.changed = ++this.#changes;
   }
 
@@ -114,9 +119,11 @@ export class MemoryCounters implements Counters {
 
   async close(): Promise<void> {}
 
-  #seenFrom(region: string, { key, sequence, components }: Cell): ImportedCell {
+  #seenFrom(region: string, { key, sequence, components, isCharged }: Cell): ImportedCell {
     const window = { sequence, durationMs: key.durationMs };
-    return { key, sequence, ...this.#book.names.seenFrom(region, window, components) };
+    const { foreign, own } = this.#book.names.seenFrom(region, window, components);
+    const cell = { key, sequence, foreign: Math.min(foreign, COUNT_MAX), own };
+    return isCharged ? { ...cell, isCharged } : cell;
   }
 
   #deniedFrom(region: string, { key, sequence, components }: Cell): DeniedCell {

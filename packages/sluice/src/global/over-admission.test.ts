@@ -18,9 +18,9 @@ function setUp() {
   const options = { region: "eu", importMs: 1_000, clock: time.clock, timers: time.timers, trace: null, budget };
   const imports = new Import(engine, ledger, counters, options);
   const { sequence } = world;
-  const put = (region: string, count: number, identifier = "a") =>
+  const put = (region: string, count: number, identifier = "a", note: { isCharged?: true } = {}) =>
     counters.store.publish(region, [
-      { key: world.key(identifier), sequence, count, expiresAtMs: (sequence + 2) * MINUTE_MS },
+      { key: world.key(identifier), sequence, count, expiresAtMs: (sequence + 2) * MINUTE_MS, ...note },
     ]);
   const told = () => Object.values(imports.overAdmissions.read());
   return { world, time, imports, put, told };
@@ -37,6 +37,35 @@ describe("over-admission", () => {
     await time.advanceToWindow(MINUTE_MS);
     for (let i = 0; i < 10; i++) await imports.importOnce();
     expect(told()).toEqual([{ cells: 1, cellsOver: 1, excess: 10, limits: LIMIT }]);
+  });
+
+  test("a cell that was charged beyond its limit is an overdraft, whoever charged it, and nothing was admitted too much", async () => {
+    const { world, time, imports, put, told } = setUp();
+    const by = ["here", "there", "nobody", "within"] as const;
+    for (const identifier of by) world.accept(identifier, 60, LIMIT);
+    world.charge("here", 1, LIMIT);
+    for (const identifier of by) await put("eu", identifier === "here" ? 61 : 60, identifier);
+    await put("us", 500, "here");
+    await put("us", 500, "there", { isCharged: true });
+    await put("us", 50, "nobody");
+    await put("us", 40, "within", { isCharged: true });
+    await time.advanceToWindow(MINUTE_MS);
+    for (let i = 0; i < 10; i++) await imports.importOnce();
+    // "nobody" charged a cell that is 10 over, and a cell that was charged within its limit is measured like any other.
+    expect(told()).toEqual([{ cells: 2, cellsOver: 1, excess: 10, limits: 2 * LIMIT }]);
+  });
+
+  test("an import that finds a row without the note of this process's charge makes it due", async () => {
+    const { world, imports, put } = setUp();
+    world.charge("a", 60, LIMIT);
+    world.ledger.markPublished(world.slot());
+    await put("eu", 60);
+    await imports.importOnce();
+    expect(world.ledger.unpublished.has(world.slot())).toBe(true);
+    world.ledger.markPublished(world.slot());
+    await put("us", 1, "a", { isCharged: true });
+    await imports.importOnce();
+    expect(world.ledger.isChargeUntold(world.slot(), world.sequence)).toBe(false);
   });
 
   test("a total that arrives late corrects what was told, and repeats count once", async () => {

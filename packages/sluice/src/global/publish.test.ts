@@ -65,6 +65,46 @@ describe("publish", () => {
     expect([table.published(world.slot(), world.sequence), sent(), publish.rows]).toEqual([3, ["a3", "a3"], 1]);
   });
 
+  test("a row says that some of its count was charged, even if somebody else published the count before", async () => {
+    const { world, table, counters, publish } = setUp();
+    const notes = () => counters.rowsOf("eu").map(({ key, isCharged }) => [key.identifier, isCharged === true]);
+    world.accept("a", 3);
+    world.charge("b", 300);
+    await publish.publishOnce(floor(0));
+    expect(notes()).toEqual([
+      ["a", false],
+      ["b", true],
+    ]);
+    // Another process of the region has published all of it: nothing rises by this one's row but the note.
+    world.charge("a", 4);
+    table.raisePublished(world.slot(), world.sequence, 7);
+    counters.published.length = 0;
+    await publish.publishOnce(floor(0));
+    expect(notes()).toEqual([["a", true]]);
+    counters.published.length = 0;
+    world.charge("b", 1);
+    world.accept("a", 1);
+    await publish.publishOnce(floor(0));
+    expect(notes().sort()).toEqual([
+      ["a", true],
+      ["b", true],
+    ]);
+    await publish.publishOnce(floor(0));
+    expect(notes()).toHaveLength(2);
+  });
+
+  test("the note of a charge follows the floor: below it there is no row, and nothing to say", async () => {
+    const { world, table, counters, publish } = setUp();
+    world.charge("a", 1);
+    await publish.publishOnce(floor(0.5));
+    expect(counters.rowsOf("eu")).toEqual([]);
+    // The region's row is there by now: published by another process, and imported.
+    table.raisePublished(world.slot(), world.sequence, 1);
+    world.ledger.regionalRose(world.slot());
+    await publish.publishOnce(floor(0.5));
+    expect(counters.rowsOf("eu")).toMatchObject([{ count: 1, isCharged: true }]);
+  });
+
   test("is as old as its last success", async () => {
     const { time, counters, publish } = setUp();
     await time.advance(3_000);

@@ -235,7 +235,7 @@ export class Publish {
 
   #settle({ slot, name, row }: Entry): void {
     const { clock, trace } = this.#options;
-    const { count } = row;
+    const { count, isCharged } = row;
     const sequence = row.sequence as Sequence;
     trace?.({
       kind: "publish",
@@ -248,6 +248,7 @@ export class Publish {
     if (this.#ledger.name(slot) !== name) return;
     this.#table.raisePublished(slot, sequence, count);
     this.#ledger.confirm(slot, sequence);
+    if (isCharged === true) this.#ledger.confirmCharge(slot, sequence);
   }
 
   /**
@@ -283,11 +284,15 @@ export class Publish {
       const count = table.regional(slot, at);
       const expiresAtMs = cellExpiryMs(at, name.key.durationMs);
       if (count === 0 || expiresAtMs <= nowMs) continue;
-      const isUnseen = isAgain && table.published(slot, at) > 0 && !this.#ledger.isConfirmed(slot, at);
-      if (count <= table.published(slot, at) && !isUnseen) continue;
-      if (count <= hidden && table.foreign(slot, at) === 0 && !isUnseen) continue;
-      const isNew = isUnseen || table.published(slot, at) === 0;
-      entries.push({ slot, name, row: { key: name.key, sequence: at, count, expiresAtMs }, isNew });
+      const isStored = table.published(slot, at) > 0;
+      const isUnseen = isAgain && isStored && !this.#ledger.isConfirmed(slot, at);
+      // Another process of the region may have published the count, without knowing that this one charged it.
+      const mustSend = isUnseen || (isStored && this.#ledger.isChargeUntold(slot, at));
+      if (count <= table.published(slot, at) && !mustSend) continue;
+      if (count <= hidden && table.foreign(slot, at) === 0 && !mustSend) continue;
+      const isNew = isUnseen || !isStored;
+      const row = { key: name.key, sequence: at, count, expiresAtMs };
+      entries.push({ slot, name, row: this.#ledger.isCharged(slot, at) ? { ...row, isCharged: true } : row, isNew });
     }
     return entries;
   }

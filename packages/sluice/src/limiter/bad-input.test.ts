@@ -114,13 +114,14 @@ function expectMisuse(act: () => unknown, code: ErrorCode, field: string, bounds
 describe.each(FIELDS)("a bad %s", (field) => {
   const [code, bounds, values] = BAD[field];
 
-  test("is refused by decide and limit, and nothing is counted", async () => {
+  test("is refused by decide, limit and charge, and nothing is counted", async () => {
     const { limiter } = setUp();
     const before = limiter.stats();
     for (const value of values) {
       const request = { ...GOOD, [field]: value } as LimitRequest;
       expectMisuse(() => limiter.decide(request), code, field, bounds, value);
       await expect(limiter.limit(request)).rejects.toThrow(expect.objectContaining({ code, field }));
+      expectMisuse(() => limiter.charge(request), code, field, bounds, value);
     }
     expect(limiter.stats()).toEqual(before);
     expect(limiter.inspect(GOOD)).toMatchObject({ isKnown: false, effective: 0 });
@@ -133,6 +134,7 @@ describe.each(FIELDS)("a bad %s", (field) => {
       const requests = [GOOD, { ...GOOD, identifier: "b" }, { ...GOOD, [field]: value } as LimitRequest];
       expectMisuse(() => limiter.decideMany(requests), code, `requests[2].${field}`, bounds, value);
       await expect(limiter.limitMany(requests)).rejects.toThrow(expect.objectContaining({ code }));
+      expectMisuse(() => limiter.chargeMany(requests), code, `requests[2].${field}`, bounds, value);
     }
     expect(limiter.stats()).toEqual(before);
     expect(limiter.inspect(GOOD)).toMatchObject({ isKnown: false, effective: 0 });
@@ -149,7 +151,10 @@ describe.each(FIELDS)("a bad %s", (field) => {
         return limiter.rule({ workspace, namespace, limit, duration, [field]: value });
       };
       expectMisuse(act, code, field, bounds, value);
+      if (field === "cost")
+        expectMisuse(() => rule.charge("user_42", { cost: value as number }), code, field, bounds, value);
       if (field === "identifier") {
+        expectMisuse(() => rule.charge(value as string), code, field, bounds, value);
         await expect(rule.limit(value as string)).rejects.toThrow(expect.objectContaining({ code }));
         expectMisuse(() => rule.inspect(value as string), code, field, bounds, value);
       }
@@ -184,6 +189,8 @@ describe("a bad request", () => {
     const refused = expect.objectContaining({ code: "RL_REQUEST_INVALID", value: request });
     expect(() => decide(request)).toThrow(refused);
     expect(() => limiter.inspect(request as never)).toThrow(refused);
+    expect(() => limiter.charge(request as never)).toThrow(refused);
+    expect(() => limiter.chargeMany([GOOD, request as never])).toThrow(refused);
     expect(() => limiter.decideMany([GOOD, request as never])).toThrow(refused);
     expect(() => limiter.decideMany([GOOD, request as never])).toThrow(/^requests\[1\] must be an object /);
     await expect(limiter.limit(request as never)).rejects.toThrow(refused);
@@ -199,6 +206,7 @@ describe("a bad request", () => {
       const before = limiter.stats();
       expect(thrown(() => limiter.decide(request))).toBeInstanceOf(SluiceError);
       expect(thrown(() => limiter.decideMany([request]))).toBeInstanceOf(SluiceError);
+      expect(thrown(() => limiter.charge(request))).toBeInstanceOf(SluiceError);
       expect(thrown(() => limiter.inspect(request))).toBeInstanceOf(SluiceError);
       expect(limiter.stats()).toEqual(before);
     }
@@ -209,6 +217,7 @@ describe("a bad request", () => {
     const { limiter } = setUp();
     const rule = limiter.rule({ namespace: "api", limit: 10, duration: "1m" });
     expect(thrown(() => rule.decide("user_42", request as never)).code).toBe("RL_REQUEST_INVALID");
+    expect(thrown(() => rule.charge("user_42", request as never)).code).toBe("RL_REQUEST_INVALID");
     expect(limiter.stats().decisions.allowed).toBe(0);
   });
 
@@ -231,6 +240,8 @@ describe("a bad request", () => {
       });
       expect(() => decide(request)).toThrow(RangeError);
       expect(() => limiter.decideMany([GOOD, request])).toThrow(RangeError);
+      expect(() => limiter.charge(request)).toThrow(RangeError);
+      expect(() => limiter.chargeMany([GOOD, request])).toThrow(RangeError);
     }
     expect(limiter.inspect(GOOD).effective).toBe(0);
   });
@@ -263,6 +274,7 @@ describe("an extreme that is legal", () => {
     for (const earlier of [0, 3]) {
       expect(one.decide({ ...GOOD, ...minus })).toEqual(other.decide({ ...GOOD, ...zero }));
       expect(one.limiter.decideMany([{ ...GOOD, ...minus }])).toEqual(other.limiter.decideMany([{ ...GOOD, ...zero }]));
+      expect(one.limiter.charge({ ...GOOD, ...minus })).toEqual(other.limiter.charge({ ...GOOD, ...zero }));
       for (const { decide } of [one, other]) decide({ ...GOOD, cost: earlier });
     }
     expect(one.limiter.inspect(GOOD)).toEqual(other.limiter.inspect(GOOD));
@@ -276,7 +288,8 @@ describe("a broken clock", () => {
     (said) => {
       const { limiter, time, decide } = setUp();
       time.ms = said;
-      const acts = [() => decide(GOOD), () => limiter.decideMany([GOOD, GOOD]), () => limiter.inspect(GOOD)];
+      const many = [() => limiter.decideMany([GOOD, GOOD]), () => limiter.chargeMany([GOOD, GOOD])];
+      const acts = [() => decide(GOOD), () => limiter.charge(GOOD), ...many, () => limiter.inspect(GOOD)];
       for (const act of acts) {
         const error = thrown(act);
         expect([error.code, error.field]).toEqual(["RL_CLOCK_INVALID", "clock"]);

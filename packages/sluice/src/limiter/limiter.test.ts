@@ -47,6 +47,30 @@ describe("limiter", () => {
     expect(one.stats()).toEqual(other.stats());
   });
 
+  test("a charge counts with the requests of its key, at once and beyond the limit, and stats tell of it", async () => {
+    const { limiter, decide } = setUp();
+    decide({ cost: 9 });
+    expect(limiter.charge(ask({ cost: 5 }))).toMatchObject({ success: false, current: 14, over: 4, reason: "charged" });
+    expect(decide()).toMatchObject({ success: false, current: 15 });
+    const rule = limiter.rule({ namespace: "api", limit: 10, duration: "1m" });
+    expect(rule.charge("user_42")).toMatchObject({ current: 15, over: 5 });
+    expect(rule.charge("b", { cost: 10 })).toMatchObject({ success: true, current: 10, remaining: 0 });
+    const { decisions } = limiter.stats();
+    expect(decisions).toMatchObject({ allowed: 1, denied: { limit: 1 }, charged: 3, overdrawn: 2 });
+    await limiter.close();
+    for (const act of [() => limiter.charge(ask()), () => limiter.chargeMany([ask()]), () => rule.charge("b")])
+      expect(act).toThrow(expect.objectContaining({ code: "RL_CLOSED" }));
+  });
+
+  test("charges together are all counted, and their number has the bounds of a batch", () => {
+    const { limiter } = setUp();
+    const many = [ask({ identifier: "a", cost: 99 }), ask({ identifier: "b" })];
+    expect(limiter.chargeMany(many)).toMatchObject({ success: false, decisions: [{ over: 89 }, { current: 1 }] });
+    for (const bad of [[], Array(1_001).fill(ask()), null, "x"] as never[])
+      expect(() => limiter.chargeMany(bad)).toThrow(expect.objectContaining({ code: "RL_BATCH_INVALID" }));
+    expect(limiter.stats().decisions.charged).toBe(2);
+  });
+
   test("a denial counts nothing, and says when the same cost would fit", () => {
     const { limiter, time, decide } = setUp();
     decide({ cost: 10 });

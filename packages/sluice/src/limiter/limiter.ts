@@ -9,7 +9,8 @@ import type { Duration } from "../core/duration.ts";
 import { SluiceError } from "../core/errors.ts";
 import { checkKnown } from "../core/known.ts";
 import { type Awaited, type BatchItem, batchItem, decideBatch, isSameCell } from "../engine/batch.ts";
-import type { BatchDecision, Decision } from "../engine/decision.ts";
+import { charge, chargeAll } from "../engine/charge.ts";
+import type { BatchDecision, Charge, ChargesDecision, Decision } from "../engine/decision.ts";
 import { type Inspection, inspect } from "../engine/inspection.ts";
 import { type Key, keyOf } from "../engine/key.ts";
 import type { Scope } from "../engine/scope.ts";
@@ -69,6 +70,18 @@ export interface Rule {
    * ```
    */
   decide(identifier: string, request?: RuleRequest): Decision | Promise<Decision>;
+  /**
+   * Like `Limiter.charge`.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const rule = new Limiter().rule({ namespace: "tokens", limit: 10_000, duration: "1m" });
+   * const { success, over } = rule.charge("user_1", { cost: 1_234 });
+   * ```
+   */
+  charge(identifier: string, request?: RuleRequest): Charge;
   /**
    * Like `Limiter.inspect`, with the limit of the rule.
    *
@@ -185,20 +198,57 @@ export class Limiter {
    */
   decideMany(requests: readonly LimitRequest[]): BatchDecision | Promise<BatchDecision> {
     this.#checkOpen();
-    if (!Array.isArray(requests) || requests.length === 0 || requests.length > BATCH_MAX) {
-      throw new SluiceError("RL_BATCH_INVALID", "requests", requests);
-    }
-    const items: BatchItem[] = [];
-    for (let i = 0; i < requests.length; i++) {
-      try {
-        items.push(this.#item(requests[i]));
-      } catch (error) {
-        throw error instanceof SluiceError ? error.within(`requests[${i}]`) : error;
-      }
-    }
+    const items = this.#items(requests);
     const answer = decideBatch(this.#stack.engine, items, []);
     this.#stack.wake();
     return isDecision(answer) ? answer : this.#wait(this.#readAndDecideMany(items, answer));
+  }
+
+  /**
+   * Counts a cost that is known after the work: tokens, bytes, seconds, failed logins. It is counted whether it fits or not, in memory
+   * and at once; the answer says whether the key is still within its limit, as far as this process knows. The fields are those of
+   * `limit`: a charge and a request with the same key count together.
+   *
+   * @throws SluiceError if the request is invalid, or the limiter is closed. Nothing was counted.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const tokens = { namespace: "tokens", identifier: "user_1", limit: 10_000, duration: "1m" } as const;
+   * const { success, over } = limiter.charge({ ...tokens, cost: 1_234 });
+   * if (!success) console.log(`${over} tokens beyond the limit`);
+   * ```
+   */
+  charge(request: LimitRequest): Charge {
+    this.#checkOpen();
+    checkRequest(request);
+    const { workspace, namespace, identifier, duration, limit, cost = 1 } = request;
+    checkLimit(limit);
+    checkCost(cost);
+    return this.#charge(this.#stack.engine.scopes.find(workspace, namespace, duration), identifier, limit, cost);
+  }
+
+  /**
+   * Charges 1 to 1000 requests: every one is counted, whether it fits or not.
+   *
+   * @throws SluiceError if a request is invalid, or the limiter is closed. Nothing was counted.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const user = { namespace: "tokens", identifier: "user_1", limit: 10_000, duration: "1m", cost: 1_234 } as const;
+   * const { success, decisions } = limiter.chargeMany([user, { ...user, duration: "1d", limit: 100_000 }]);
+   * ```
+   */
+  chargeMany(requests: readonly LimitRequest[]): ChargesDecision {
+    this.#checkOpen();
+    const answer = chargeAll(this.#stack.engine, this.#items(requests));
+    this.#stack.wake();
+    return answer;
   }
 
   /**
@@ -224,9 +274,15 @@ export class Limiter {
       const cost = request === undefined ? 1 : costOf(request);
       return this.#decide(scope, identifier, limit, cost);
     };
+    const count = (identifier: string, request?: RuleRequest): Charge => {
+      this.#checkOpen();
+      const cost = request === undefined ? 1 : costOf(request);
+      return this.#charge(scope, identifier, limit, cost);
+    };
     return {
       decide: ask,
       limit: async (identifier, request) => ask(identifier, request),
+      charge: count,
       inspect: (identifier) => inspect(this.#stack.engine, scope, identifier, limit),
     };
   }
@@ -314,6 +370,12 @@ export class Limiter {
     return decision ?? this.#wait(this.#askAndDecide(scope, identifier, limit, cost));
   }
 
+  #charge(scope: Scope, identifier: string, limit: number, cost: number): Charge {
+    const answer = charge(this.#stack.engine, scope, identifier, limit, cost);
+    this.#stack.wake();
+    return answer;
+  }
+
   /** Whoever waits when the limiter closes is still answered, and what it counts is replayed with the rest. */
   async #close(): Promise<CloseReport> {
     const letGo = this.#stack.stayAlive();
@@ -380,6 +442,22 @@ export class Limiter {
     const { regional } = this.#stack;
     assert(regional !== null, "only a regional layer asks for reads");
     return regional;
+  }
+
+  /** Every item is checked before any is counted. */
+  #items(requests: readonly LimitRequest[]): readonly BatchItem[] {
+    if (!Array.isArray(requests) || requests.length === 0 || requests.length > BATCH_MAX) {
+      throw new SluiceError("RL_BATCH_INVALID", "requests", requests);
+    }
+    const items: BatchItem[] = [];
+    for (let i = 0; i < requests.length; i++) {
+      try {
+        items.push(this.#item(requests[i]));
+      } catch (error) {
+        throw error instanceof SluiceError ? error.within(`requests[${i}]`) : error;
+      }
+    }
+    return items;
   }
 
   #item(request: LimitRequest | undefined): BatchItem {

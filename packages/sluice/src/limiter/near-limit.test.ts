@@ -47,6 +47,23 @@ function setUp() {
 }
 
 describe("near a limit, with an origin that is near", () => {
+  test("a charge is sent at once, without waiting: another worker that asks next knows of it", async () => {
+    const { time, parent, limiter, start } = setUp();
+    const other = start(2);
+    for (let failures = 1; failures <= 3; failures++) {
+      expect(limiter.charge({ ...REQUEST, limit: 3 })).toMatchObject({ success: true, current: failures });
+      await time.settle();
+      expect(parent.raises).toBe(failures);
+      expect(await other.limit({ ...REQUEST, limit: 3, cost: 0 })).toMatchObject({ remaining: 3 - failures });
+    }
+    // Beyond the limit there is no hurry any more.
+    limiter.charge({ ...REQUEST, limit: 3 });
+    await time.settle();
+    limiter.charge({ ...REQUEST, limit: 3 });
+    await time.settle();
+    expect(parent.raises).toBe(4);
+  });
+
   test("a request asks if it leaves less than 10, or less than a tenth of its limit", async () => {
     for (const [limit, far] of [
       [30, 20],

@@ -19,7 +19,10 @@ export interface Stats {
       /** Items that would have been allowed alone, in a batch that was denied. */
       readonly batch: number;
     };
-    /** Decided without recording the cost, because the table was full. */
+    /** Charges, and those that left their key above its limit. They are neither allowed nor denied. */
+    readonly charged: number;
+    readonly overdrawn: number;
+    /** Decided or charged without recording the cost, because the table was full. */
     readonly unrecorded: number;
     /** Allowed from memory although a read of the origin was required, or before the first import. */
     readonly degraded: number;
@@ -174,6 +177,8 @@ export function readStats({ engine, regional, global, ledger }: Stack): Stats {
         full: tally.read("deniedFull"),
         batch: tally.read("deniedBatch"),
       },
+      charged: tally.read("charged"),
+      overdrawn: tally.read("overdrawn"),
       unrecorded: tally.read("unrecorded"),
       degraded: tally.read("degraded"),
     },

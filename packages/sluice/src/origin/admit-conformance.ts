@@ -222,6 +222,16 @@ export function admitConformance(name: string, makeOrigin: () => Promise<OriginU
       expect(await admit({ key: "e", ...full })).toEqual(["0", 0, 0, 0, 0]);
     });
 
+    test("cells whose sums have reached the largest exact integer are checked like any other", async () => {
+      const { admit, raise } = await setUp();
+      const most = Number.MAX_SAFE_INTEGER;
+      for (const sequence of [6, 7]) {
+        for (let i = 0; i < 513; i++) await raise(2 ** 44, `w${i}`, sequence, "a");
+      }
+      expect(await admit({ key: "a", limit: 2 ** 40 })).toEqual(["0", most, 0, most, 0]);
+      expect(await admit({ key: "a", limit: 2 ** 40, total: 2 ** 44 })).toEqual(["0", most, 2 ** 44, most, 0]);
+    });
+
     test("the share of a large previous cell is exact in windows of a month", async () => {
       const { admit, raise } = await setUp();
       const shapes = [

@@ -112,6 +112,23 @@ describe("a cell near its limit", () => {
     ).toMatchObject({ own: 2, others: NEAR });
   });
 
+  test("is hurried by the charge that brings it there or beyond, and not by those after it", async () => {
+    const { limiter, time, origin } = await warm();
+    const charge = async (cost: number) => {
+      origin.raises.length = 0;
+      limiter.charge({ namespace: "api", identifier: "user_42", duration: MINUTE_MS, limit: LIMIT, cost });
+      await time.advance(AHEAD_MS);
+      return origin.cellsRaised().map(({ total }) => total);
+    };
+    expect(await charge(10)).toEqual([]);
+    expect(await charge(5 * LIMIT)).toEqual([5 * LIMIT + 11]);
+    // Everybody knows by now that the key is over its limit: more of it can wait for the flush.
+    for (let i = 0; i < 3; i++) expect(await charge(LIMIT)).toEqual([]);
+    origin.raises.length = 0;
+    await time.advance(FLUSH_MS);
+    expect(origin.cellsRaised().map(({ total }) => total)).toEqual([8 * LIMIT + 11]);
+  });
+
   test("leaves no timer behind when the limiter closes", async () => {
     const { ask, time, limiter } = await warm();
     await ask({ limit: LIMIT, cost: NEAR });

@@ -9,6 +9,7 @@
  * Every cell has a share of the bytes, as the names of a limiter have (engine/name-budget.ts). Cells that exceed it are kept apart, and
  * for bytes they go first: cells with short names cannot be pushed out by long ones.
  */
+import { COUNT_MAX } from "../core/bounds.ts";
 import { detach } from "../core/part.ts";
 import { textBytes } from "../engine/name-budget.ts";
 import { SharedTexts } from "../engine/shared-texts.ts";
@@ -39,7 +40,7 @@ export class MemoryCell {
   raise(writer: string, total: number): number {
     const before = this.component(writer);
     if (total <= before) return 0;
-    this.sum += total - before;
+    this.sum = Math.min(COUNT_MAX, this.sum + total - before);
     if (writer === this.#writer) {
       this.#total = total;
       return 0;

@@ -55,6 +55,11 @@ export class NearLimit {
     return outcome.kind === "done" && outcome.value;
   }
 
+  /** The same for a cost whose caller does not wait. */
+  send(key: Key): void {
+    void this.#join([key]);
+  }
+
   #join(keys: readonly Key[]): Promise<boolean> {
     this.#waiting.push(...keys);
     this.#next ??= this.#sent.then(() => {

@@ -193,6 +193,25 @@ export function originConformance(name: string, makeOrigin: () => Promise<Origin
       expect((await read("b")).sum).toBe(64 * large - (63 * 64) / 2);
     });
 
+    test("a sum stops at the largest exact integer, and the cell stays one: components rise, and reads answer", async () => {
+      // Charges may exceed limits: 8,192 writers with one charge of the largest cost each would pass 2^53.
+      const { origin, up, of } = await setUp();
+      const most = Number.MAX_SAFE_INTEGER;
+      const writers = Array.from({ length: 511 }, (_, i) => `w${i}`);
+      await origin.raise(writers.map((writer) => up("a", 2 ** 44, writer)));
+      expect(await origin.raise([up("a", 2 ** 44 - 1, "x")])).toEqual([{ sum: most, component: 2 ** 44 - 1 }]);
+      expect(await origin.raise([up("a", 2 ** 44, "x"), up("a", 2 ** 44, "y"), up("a", 3, "y")])).toEqual([
+        { sum: most, component: 2 ** 44 },
+        { sum: most, component: 2 ** 44 },
+        { sum: most, component: 2 ** 44 },
+      ]);
+      expect(await origin.read([of("a", "x"), of("a", "y"), of("a", "z")])).toEqual([
+        { sum: most, component: 2 ** 44 },
+        { sum: most, component: 2 ** 44 },
+        { sum: most, component: 0 },
+      ]);
+    });
+
     test("a cell is there until it expires, and gone soon after", async () => {
       const { origin, nowMs, elapse, read, up } = await setUp();
       await origin.raise([{ ...up("short", 5), expiresAtMs: Math.ceil(nowMs()) + 2_000 }, up("long", 6)]);

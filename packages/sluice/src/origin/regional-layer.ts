@@ -153,6 +153,16 @@ export class RegionalLayer implements Gate {
     this.#renewal.accepted(slot, durationMs);
   }
 
+  /**
+   * A charge goes ahead of the flush when it brings its key near its limit or beyond. From then on others know that the key is over its
+   * limit, and further charges change nothing about that. A near origin gets it at once: the caller's next request may go to another
+   * process, which asks there.
+   */
+  charged(slot: Slot, left: number, limit: number, durationMs: DurationMs, isNews: boolean): void {
+    this.accepted(slot, isNews ? left : limit, limit, durationMs);
+    if (isNews && this.mustAsk(left, limit)) this.nearLimit!.send(this.#ledger.name(slot)!.key);
+  }
+
   /** The deadline is one duration from now, whether the key has a slot or not, and whatever becomes of that slot. */
   denied(key: Key, slot: Slot): void {
     this.#engine.raiseStrictUntil(key, slot, this.#engine.clock.monoMs() + key.durationMs);

@@ -2,7 +2,7 @@
  * What the three databases say differently. Everything else is said once, in statements.ts and schema.ts.
  */
 import type { Statement } from "./link.ts";
-import { type Amount, type StoredRow, valuesOf } from "./row.ts";
+import { type Amount, notesOf, type StoredRow, valuesOf } from "./row.ts";
 
 /** A statement that can be run again, or one that is skipped if a query returns a row: not every database can say IF NOT EXISTS. */
 export type MigrationStatement = string | { readonly unless: string; readonly text: string };
@@ -38,6 +38,8 @@ export interface SqlDialect {
   onConflict(key: string, set: string): string;
   /** The same for amounts that only grow: the larger one stays, and a row that does not rise is left alone. */
   rise(table: string, amount: Amount): string;
+  /** Adds a column with a constant default. Can be run again. */
+  addColumn(table: string, column: string, type: string): MigrationStatement;
   /** Adds the column changed_at, which is stamped even if an INSERT does not name it, and an index on it. Can be run again. */
   changedAt(table: string, index: string): readonly MigrationStatement[];
   /** Deletes up to `rowsMax` rows that have expired by the earlier of two clocks: the server's, and the bound time. */
@@ -61,8 +63,10 @@ export function riseOnConflict(
   { table, amount, nowMs }: { readonly table: string; readonly amount: Amount; readonly nowMs: string },
   larger: "GREATEST" | "MAX",
 ): string {
-  return `ON CONFLICT (key_hash, sequence, region) DO UPDATE SET ${amount} = ${larger}(${table}.${amount}, excluded.${amount}),
-    expires_at = ${larger}(${table}.expires_at, excluded.expires_at),
-    changed_at = CASE WHEN excluded.${amount} > ${table}.${amount} THEN ${nowMs} ELSE ${table}.changed_at END
-    WHERE excluded.${amount} > ${table}.${amount} OR excluded.expires_at > ${table}.expires_at`;
+  const raised = [amount, ...notesOf(amount)];
+  const largest = [...raised, "expires_at"].map((one) => `${one} = ${larger}(${table}.${one}, excluded.${one})`);
+  const isRaised = raised.map((one) => `excluded.${one} > ${table}.${one}`).join(" OR ");
+  return `ON CONFLICT (key_hash, sequence, region) DO UPDATE SET ${largest.join(", ")},
+    changed_at = CASE WHEN ${isRaised} THEN ${nowMs} ELSE ${table}.changed_at END
+    WHERE ${isRaised} OR excluded.expires_at > ${table}.expires_at`;
 }

@@ -4,6 +4,7 @@
  * Changes are taken in spans of time with a bounded number of changed rows, and the cells of a span in the order of their hashes,
  * so many at a time; all cells likewise, without a span. An import that finds nothing new is one statement.
  */
+import { COUNT_MAX } from "../../core/bounds.ts";
 import type { Timers } from "../../core/clock.ts";
 import { inTurns, nextTurn } from "../../core/turns.ts";
 import type { DeniedCell, ImportedCell } from "../counters.ts";
@@ -185,13 +186,17 @@ export function importedCellOf({ region, rows, names }: SqlCellRows): ImportedCe
   if (row["class"] === undefined) {
     const total = integerOf(row["total"]);
     const own = integerOf(row["own"]);
-    return Number.isNaN(total + own) ? null : { key, sequence, foreign: total - own, own };
+    return Number.isNaN(total + own) ? null : noted({ key, sequence, foreign: total - own, own }, rows);
   }
   const rest = rows.find((one) => textOf(one["class"]) === "");
   const classes = largestOf(rows).filter(([name]) => name !== "");
   const { foreign, own } = names.seenFrom(region, { sequence, durationMs: key.durationMs }, classes);
-  const sum = foreign + integerOf(rest?.["total"] ?? 0);
-  return Number.isSafeInteger(sum + own) ? { key, sequence, foreign: sum, own } : null;
+  const sum = Math.min(foreign + integerOf(rest?.["total"] ?? 0), COUNT_MAX);
+  return Number.isNaN(sum + own) ? null : noted({ key, sequence, foreign: sum, own }, rows);
+}
+
+function noted(cell: ImportedCell, rows: SqlCellRows["rows"]): ImportedCell {
+  return rows.some((row) => Number(row["charged"]) > 0) ? { ...cell, isCharged: true } : cell;
 }
 
 export function deniedCellOf({ region, rows, names }: SqlCellRows): DeniedCell | null {

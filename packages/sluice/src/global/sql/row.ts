@@ -17,6 +17,8 @@ export interface StoredRow {
   readonly region: string;
   /** The count, or the limit of a denial. */
   readonly amount: number;
+  /** 1 if some of a count was charged, otherwise 0; null for a denial, which has no such column. */
+  readonly charged: 0 | 1 | null;
   readonly expiresAtMs: number;
   readonly workspace: string;
   readonly namespace: string;
@@ -33,6 +35,11 @@ const PLACE_BYTES = 150;
 /** The column of the amount: a count, or the limit of a denial. */
 export type Amount = "count" | "limit_count";
 
+/** The columns that say something beside the amount. Like it they are never taken back: of two rows the larger stays. */
+export function notesOf(amount: Amount): readonly string[] {
+  return amount === "count" ? ["charged"] : [];
+}
+
 /** The columns of a row, in the order of `valuesOf`; the fourth is the amount, whose name differs. */
 export function columnsOf(amount: Amount): readonly string[] {
   return [
@@ -45,18 +52,21 @@ export function columnsOf(amount: Amount): readonly string[] {
     "namespace",
     "identifier",
     "duration_ms",
+    ...notesOf(amount),
   ];
 }
 
 export function valuesOf(row: StoredRow): readonly (string | number | Uint8Array)[] {
-  const { hash, sequence, region, amount, expiresAtMs, workspace, namespace, identifier, durationMs } = row;
-  return [hash, sequence, region, amount, expiresAtMs, workspace, namespace, identifier, durationMs];
+  const { hash, sequence, region, amount, expiresAtMs, workspace, namespace, identifier, durationMs, charged } = row;
+  const values = [hash, sequence, region, amount, expiresAtMs, workspace, namespace, identifier, durationMs];
+  return charged === null ? values : [...values, charged];
 }
 
 export function storedRow(
   region: string,
   cell: { readonly key: Key; readonly sequence: number; readonly expiresAtMs: number },
   amount: number,
+  charged: StoredRow["charged"],
 ): StoredRow {
   const { key, sequence, expiresAtMs } = cell;
   return {
@@ -69,6 +79,7 @@ export function storedRow(
     namespace: escapeText(key.namespace),
     identifier: escapeText(key.identifier),
     durationMs: key.durationMs,
+    charged,
   };
 }
 

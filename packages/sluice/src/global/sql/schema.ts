@@ -47,7 +47,13 @@ export function migrationsOf(dialect: SqlDialect, tables: Tables): readonly Migr
     { version: 1, isBreaking: true, statements: first(dialect, tables) },
     { version: 2, isBreaking: false, statements: second(dialect, tables) },
     { version: 3, isBreaking: false, statements: third(dialect, tables) },
+    { version: 4, isBreaking: false, statements: fourth(dialect, tables) },
   ];
+}
+
+/** Whether some of a count was charged. Older releases insert rows without this column, and leave it as it is when they raise a count. */
+function fourth({ addColumn }: SqlDialect, { counters }: Tables): readonly MigrationStatement[] {
+  return [addColumn(counters, "charged", "SMALLINT")];
 }
 
 /**

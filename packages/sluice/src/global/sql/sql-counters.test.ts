@@ -7,7 +7,7 @@ import type { SqlLink, SqlRow, Statement } from "./link.ts";
 import { SqlCounters } from "./sql-counters.ts";
 import { SQLITE } from "./sqlite/dialect.ts";
 
-const COLUMNS = 9;
+const COLUMNS = 10;
 
 function setUp(rows: readonly SqlRow[] = [], heads: SqlRow[] = []) {
   const time = new ManualTime();
@@ -17,7 +17,7 @@ function setUp(rows: readonly SqlRow[] = [], heads: SqlRow[] = []) {
     hasReplica: false,
     run: async (_side, statement) => {
       sent.push(statement);
-      if (statement.text.includes("is_breaking")) return { rows: [1, 2, 3].map(applied), affected: 0 };
+      if (statement.text.includes("is_breaking")) return { rows: [1, 2, 3, 4].map(applied), affected: 0 };
       if (statement.text.includes("now_ms")) {
         return { rows: [heads.shift() ?? { changed_at: 1, oldest_at: 1, others_live: 1, now_ms: 2 }], affected: 0 };
       }

@@ -131,7 +131,9 @@ export class SqlCounters implements Counters {
   async publish(region: string, rows: readonly CounterRow[]): Promise<void> {
     const { monoMs } = this.#environment.clock;
     const stored: StoredRow[] = [];
-    await inTurns(rows, this.#environment.timers, (row) => stored.push(storedRow(region, row, row.count)));
+    await inTurns(rows, this.#environment.timers, (row) => {
+      stored.push(storedRow(region, row, row.count, row.isCharged === true ? 1 : 0));
+    });
     await this.#write(stored, this.#counting);
     const registeredMs = this.#registeredMs.get(region);
     if (registeredMs !== undefined && monoMs() - registeredMs < REGISTER_MS) return;
@@ -186,7 +188,7 @@ export class SqlCounters implements Counters {
   }
 
   #deny(region: string, rows: readonly DenialRow[]): Promise<void> {
-    const stored = rows.map((row) => storedRow(region, row, row.limit));
+    const stored = rows.map((row) => storedRow(region, row, row.limit, null));
     return this.#write(stored, this.#denying);
   }
 
@@ -333,7 +335,13 @@ function distinct(rows: readonly StoredRow[]): readonly StoredRow[] {
   for (const row of sorted) {
     const last = kept.at(-1);
     if (last === undefined || compareRows(last, row) !== 0) kept.push(row);
-    else if (row.amount > last.amount) kept[kept.length - 1] = row;
+    else kept[kept.length - 1] = largerOf(last, row);
   }
   return kept;
+}
+
+/** Of two rows of one cell: the larger amount, and what either says. */
+function largerOf(a: StoredRow, b: StoredRow): StoredRow {
+  const larger = b.amount > a.amount ? b : a;
+  return a.charged === 1 || b.charged === 1 ? { ...larger, charged: 1 } : larger;
 }

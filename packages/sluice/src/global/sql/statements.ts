@@ -1,10 +1,11 @@
 /** The statements, in the words that all three databases share. No text of a caller's stands in them. */
 
+import { COUNT_MAX } from "../../core/bounds.ts";
 import { LIFE_FORGOTTEN_MS, LIFE_PREFIX, NAME_FORGOTTEN_MS, NAME_LIVE_MS } from "../region-names.ts";
 import type { SqlCell, SqlSpan } from "./cursor.ts";
 import type { SqlDialect } from "./dialect.ts";
 import type { SqlRow, SqlValue, Statement } from "./link.ts";
-import { columnsOf, type StoredRow } from "./row.ts";
+import { type Amount, columnsOf, notesOf, type StoredRow } from "./row.ts";
 import type { Tables } from "./schema.ts";
 
 /** A region that was not heard for this long is no longer counted as live. */
@@ -17,7 +18,8 @@ const CLEANUP = "cleanup";
 const AMOUNTS = { counters: "count", denials: "limit_count" } as const;
 /** What a region sees of a cell: `?` is its name. */
 const AMOUNTS_SEEN = {
-  counters: "SUM(c.count) AS total, SUM(CASE WHEN c.region = ? THEN c.count ELSE 0 END) AS own",
+  counters: `${atMost("SUM(c.count)")} AS total, SUM(CASE WHEN c.region = ? THEN c.count ELSE 0 END) AS own,
+    MAX(c.charged) AS charged`,
   denials: `MAX(CASE WHEN c.region = ? THEN NULL ELSE c.limit_count END) AS foreign_limit,
     MAX(CASE WHEN c.region = ? THEN c.limit_count END) AS own_limit`,
 } as const;
@@ -243,13 +245,18 @@ export class SqlStatements {
   }
 }
 
+/** A sum beyond the exact integers is the largest of them: no driver could give it back, and the cell would be junk. */
+function atMost(sum: string): string {
+  return `CASE WHEN ${sum} > ${COUNT_MAX} THEN ${COUNT_MAX} ELSE ${sum} END`;
+}
+
 /** What a region sees of a cell. */
 function seenBy(amounts: string, region: string): Statement {
   return { text: amounts, values: Array.from(amounts.matchAll(/\?/g), () => region) };
 }
 
 /** The class of a row's region, and the amounts of each class. A class of one name keeps it; the empty class is all other regions. */
-function classed(amount: string, region: string, classes: CellsAsked["classes"]): Statement {
+function classed(amount: Amount, region: string, classes: CellsAsked["classes"]): Statement {
   const single = [region];
   const whens: string[] = [];
   const values: string[] = [];
@@ -261,6 +268,8 @@ function classed(amount: string, region: string, classes: CellsAsked["classes"])
     }
   }
   whens.push(`WHEN c.region IN (${single.map(() => "?").join(", ")}) THEN c.region`);
-  const text = `CASE ${whens.join(" ")} ELSE '' END AS class, MAX(c.${amount}) AS largest, SUM(c.${amount}) AS total`;
+  const notes = notesOf(amount).map((note) => `, MAX(c.${note}) AS ${note}`);
+  const text = `CASE ${whens.join(" ")} ELSE '' END AS class, MAX(c.${amount}) AS largest,
+    ${atMost(`SUM(c.${amount})`)} AS total${notes.join("")}`;
   return { text, values: [...values, ...single] };
 }

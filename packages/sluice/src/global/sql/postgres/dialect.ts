@@ -5,14 +5,15 @@ import { type StoredRow, valuesOf } from "../row.ts";
 
 // The moment itself, not the beginning of the transaction: a row that waited for a lock has changed after it.
 const NOW_MS = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
-/** The types of a row's columns, in order. */
-const ARRAYS = ["bytea", "bigint", "text", "bigint", "bigint", "text", "text", "text", "bigint"];
+/** The types of a row's columns, in order. A denial has one fewer. */
+const ARRAYS = ["bytea", "bigint", "text", "bigint", "bigint", "text", "text", "text", "bigint", "smallint"];
 
 /** Rows as one array a column: one text for any number of them. */
 function unnested(rows: readonly StoredRow[], more: string | null) {
-  const columns: (string | number | Uint8Array)[][] = ARRAYS.map(() => []);
+  const types = ARRAYS.slice(0, valuesOf(rows[0]!).length);
+  const columns: (string | number | Uint8Array)[][] = types.map(() => []);
   for (const row of rows) for (const [i, value] of valuesOf(row).entries()) columns[i]!.push(value);
-  const arrays = ARRAYS.map((type) => `?::${type}[]`).join(", ");
+  const arrays = types.map((type) => `?::${type}[]`).join(", ");
   const text = `SELECT u.*${more === null ? "" : `, ${more}`} FROM unnest(${arrays}) AS u`;
   return { text, values: columns as readonly SqlValue[] };
 }
@@ -30,6 +31,8 @@ export const POSTGRES: SqlDialect = {
   source: unnested,
   onConflict: (key, set) => `ON CONFLICT (${key}) DO UPDATE SET ${set}`,
   rise: (table, amount) => riseOnConflict({ table, amount, nowMs: NOW_MS }, "GREATEST"),
+  addColumn: (table, column, type) =>
+    `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS ${column} ${type} NOT NULL DEFAULT 0`,
   // The default is set afterwards: one that is not constant would rewrite the table.
   changedAt: (table, index) => [
     `ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS changed_at BIGINT NOT NULL DEFAULT 0`,

@@ -1,7 +1,14 @@
 /** SQLite 3.24 and later, through node:sqlite or libsql. */
-import { listed, riseOnConflict, type SqlDialect } from "../dialect.ts";
+import { listed, type MigrationStatement, riseOnConflict, type SqlDialect } from "../dialect.ts";
 
 const NOW_MS = "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
+
+function addColumn(table: string, column: string, type: string): MigrationStatement {
+  return {
+    unless: `SELECT 1 AS present FROM pragma_table_info('${table}') WHERE name = '${column}'`,
+    text: `ALTER TABLE ${table} ADD COLUMN ${column} ${type} NOT NULL DEFAULT 0`,
+  };
+}
 
 export const SQLITE: SqlDialect = {
   name: "sqlite",
@@ -16,12 +23,10 @@ export const SQLITE: SqlDialect = {
   source: listed,
   onConflict: (key, set) => `ON CONFLICT (${key}) DO UPDATE SET ${set}`,
   rise: (table, amount) => riseOnConflict({ table, amount, nowMs: NOW_MS }, "MAX"),
+  addColumn,
   // The default of an added column must be constant here, so a trigger does it.
   changedAt: (table, index) => [
-    {
-      unless: `SELECT 1 AS present FROM pragma_table_info('${table}') WHERE name = 'changed_at'`,
-      text: `ALTER TABLE ${table} ADD COLUMN changed_at BIGINT NOT NULL DEFAULT 0`,
-    },
+    addColumn(table, "changed_at", "BIGINT"),
     `CREATE TRIGGER IF NOT EXISTS ${index} AFTER INSERT ON ${table} WHEN NEW.changed_at = 0 BEGIN
       UPDATE ${table} SET changed_at = ${NOW_MS}
         WHERE key_hash = NEW.key_hash AND sequence = NEW.sequence AND region = NEW.region;

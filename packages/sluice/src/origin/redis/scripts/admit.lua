@@ -1,7 +1,7 @@
 --[[
 Purpose    Checks requests of keys against their limits, and counts those that fit under the caller's own components.
-Guarantee  All of a call happens at once. A component is raised to absolute totals and never falls, `t` is the sum of all components. A call
-           that was executed before, or that a later total of the same writer has overtaken, counts nothing and answers `repeated`.
+Guarantee  All of a call happens at once. A component is raised to absolute totals and never falls, `t` is the sum of all components, or
+           the largest exact integer if they are more. A call that was executed before, or that a later total of the same writer has overtaken, counts nothing and answers `repeated`.
            A denial writes nothing but the caller's own totals. No cell is ever without an expiry, and an expiry only moves forward.
            What is not a cell is left as it is.
 KEYS       two per call, with one hash tag: the cell of the window, and the cell before it
@@ -29,6 +29,11 @@ local function weigh(count, left, duration)
   local quotient = math.floor(product / duration)
   local low = (product - quotient * duration) * 65536 + rest * (left - high * 65536)
   return whole * left + quotient * 65536 + math.floor(low / duration)
+end
+
+-- A client may round an integer near the largest exact one, but not a text.
+local function told(sum)
+  return sum < 4503599627370496 and sum or string.format('%.0f', sum)
 end
 
 local function isCount(number)
@@ -81,13 +86,13 @@ local function admit(key, before, at, n)
   if not sumBefore then return componentBefore, 0, 0, 0, 0 end
   local total, totalBefore = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
   if totalBefore > componentBefore then
-    sumBefore, componentBefore = sumBefore + totalBefore - componentBefore, totalBefore
+    sumBefore, componentBefore = math.min(sumBefore + totalBefore - componentBefore, MOST), totalBefore
     local failure = put(before, field, sumBefore, totalBefore, ARGV[at + 4], expiryBefore)
     if failure then return failure, 0, 0, 0, 0 end
   end
-  if component > total then return 'repeated', sum, component, sumBefore, componentBefore end
+  if component > total then return 'repeated', told(sum), component, told(sumBefore), componentBefore end
   local others = sum - component
-  local fixed, previous = others + ARGV[at + 5], sumBefore + ARGV[at + 6]
+  local fixed, previous = others + ARGV[at + 5], math.min(sumBefore + ARGV[at + 6], MOST)
   if previous > 0 then fixed = fixed + weigh(previous, tonumber(ARGV[at + 7]), tonumber(ARGV[at + 8])) end
   local digits = ''
   for i = at + 10, at + 8 + 2 * n, 2 do
@@ -98,11 +103,12 @@ local function admit(key, before, at, n)
       digits = digits .. '0'
     end
   end
+  sum = math.min(others + total, MOST)
   if total > component then
-    local failure = put(key, field, others + total, total, ARGV[at + 3], expiry)
+    local failure = put(key, field, sum, total, ARGV[at + 3], expiry)
     if failure then return failure, 0, 0, 0, 0 end
   end
-  return digits, others + total, total, sumBefore, componentBefore
+  return digits, told(sum), total, told(sumBefore), componentBefore
 end
 
 local answer, at = { ARGV[1] }, 2

@@ -1,10 +1,11 @@
 --[[
 Purpose    Raises components of cells: "my total of this cell is at least so much".
-Guarantee  All of a call happens at once. A component never falls, `t` is the sum of all components, and a repeated call changes
-           nothing. No cell is ever without an expiry, and an expiry only moves forward. What is not a cell is left as it is.
+Guarantee  All of a call happens at once. A component never falls, `t` is the sum of all components, or the largest exact integer if
+           they are more, and a repeated call changes nothing. No cell is ever without an expiry, and an expiry only moves forward. What is not a cell is left as it is.
 KEYS       one a cell
 ARGV       a mark of the caller's; then three a cell: the component's field, its total, the expiry in Unix milliseconds
-Answer     the mark; then two a cell: the sum and the component that hold now, or an error's text and 0
+Answer     the mark; then two a cell: the sum and the component that hold now, or an error's text and 0. Sums are texts: a client
+           may round an integer near the largest exact one
 
 A cell is a hash: `t` the sum, `e` the expiry, and a field for each component.
 ]]
@@ -31,7 +32,8 @@ local function raise(key, field, total, expiry)
   if not isCount(sum) or not isCount(component) or component > sum then return 'JUNK not a cell', 0 end
   local rise = tonumber(total) - component
   local isLater = tonumber(expiry) > (tonumber(held[3] or 0) or 0)
-  if rise <= 0 and not (isLater and held[1]) then return sum, component end
+  local text = held[1] or '0'
+  if rise <= 0 and not (isLater and held[1]) then return text, component end
   -- Asked before anything is written: a user who may not set expiries must not leave a cell without one. It is not tried out
   -- instead: a script that has written something is no longer refused when memory runs out.
   if isLater and redis.acl_check_cmd and not redis.acl_check_cmd('PEXPIREAT', key, expiry) then
@@ -39,9 +41,10 @@ local function raise(key, field, total, expiry)
   end
   local written
   if rise > 0 then
-    sum, component = sum + rise, component + rise
+    -- A sum beyond the exact integers would not be a count any more, and the cell be junk from then on.
+    sum, component = math.min(sum + rise, MOST), component + rise
     -- As text of all its digits: Lua's own would round a sum of more than 14.
-    local text = string.format('%.0f', sum)
+    text = string.format('%.0f', sum)
     if isLater then
       written = redis.pcall('HSET', key, 't', text, field, total, 'e', expiry)
     else
@@ -58,7 +61,7 @@ local function raise(key, field, total, expiry)
       return expires.err, 0
     end
   end
-  return sum, component
+  return text, component
 end
 
 local answer = { ARGV[1] }
