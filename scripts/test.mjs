@@ -22,5 +22,6 @@ const isPackaged = await runInOrder([
   { name: "types, packed", command: "attw --pack packages/sluice" },
 ]);
 if (!isPackaged) process.exit(1);
+if (process.env["CI"] === "true" && process.argv.length === 2) run("scripts/node-versions.mjs", []);
 
 run("node_modules/vitest/vitest.mjs", ["run", ...process.argv.slice(2)]);
