@@ -30,8 +30,8 @@ const simArrows = {
   campaign: ["model", "checker", "world", "campaign"],
 };
 
-/** The public entries, one file per subpath of the package. */
-const entries = `${src}(index|redis|mysql|postgres|sqlite)[.]ts$`;
+/** The entries, one file per subpath of the package: the public ones, and the one that is for the server (docs/decisions/0024). */
+const entries = `${src}(index|internal|redis|mysql|postgres|sqlite)[.]ts$`;
 /** Where the library's drivers are: each below its port, with what several of them share. */
 const driverFolders = `${src}(origin/redis|global/sql)/`;
 
@@ -183,9 +183,10 @@ export default {
     },
     {
       name: "drivers-are-loaded-by-their-entry",
-      comment: "A driver is loaded only by the subpath that needs it.",
+      comment:
+        "A driver is loaded only by the subpath that needs it. The internal one loads each when it is asked for.",
       severity: "error",
-      from: { path: src, pathNot: [tests, driverFolders, `${src}(redis|mysql|postgres|sqlite)[.]ts$`] },
+      from: { path: src, pathNot: [tests, driverFolders, `${src}(internal|redis|mysql|postgres|sqlite)[.]ts$`] },
       to: { path: driverFolders },
     },
     {
@@ -207,6 +208,13 @@ export default {
       },
     },
     {
+      name: "internal-entry-is-for-the-server",
+      comment: "Everything else uses what is public, or the source itself.",
+      severity: "error",
+      from: { path: repository, pathNot: "^packages/server/" },
+      to: { path: `${src}internal[.]ts$` },
+    },
+    {
       name: "source-imports-no-test",
       comment: "What is published does not lean on a test.",
       severity: "error",
@@ -222,11 +230,15 @@ export default {
     },
     ...Object.entries(drivers).map(([driver, { folder, modules }]) => ({
       name: `${driver}-stays-in-its-folder`,
-      comment: `In the library only ${folder} imports this driver, in the server only ${driver}-*.ts.`,
+      comment: `In the library only ${folder} imports this driver. In the server only redis-*.ts has a driver: Redis.`,
       severity: "error",
       from: {
         path: "^packages/[^/]+/src/",
-        pathNot: [tests, `${src}${folder}/`, `^packages/server/src/.*/${driver}-[^/]+[.]ts$`],
+        pathNot: [
+          tests,
+          `${src}${folder}/`,
+          ...(driver === "redis" ? ["^packages/server/src/.*/redis-[^/]+[.]ts$"] : []),
+        ],
       },
       to: { path: modules },
     })),

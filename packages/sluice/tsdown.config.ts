@@ -5,6 +5,7 @@ import { luaText } from "../../scripts/lua-text.ts";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
+    internal: "src/internal.ts",
     mysql: "src/mysql.ts",
     postgres: "src/postgres.ts",
     redis: "src/redis.ts",

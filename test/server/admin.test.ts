@@ -12,8 +12,8 @@ import {
 } from "../../packages/server/src/admin/open-admin-store.ts";
 import { auditSpanSql } from "../../packages/server/src/admin/sql-audit.ts";
 import type { RunSql, SqlValue } from "../../packages/server/src/admin/sql-link.ts";
-import { loadDriver } from "../../packages/server/src/admin/sqlite-admin.ts";
 import { SYSTEM } from "../../packages/server/src/system/system.ts";
+import { SQLITE_DRIVER } from "../../packages/sluice/src/global/sql/sqlite/database.ts";
 import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
 import { runSluice } from "../rig/command-line.ts";
 import { MariadbServer } from "../rig/mariadb-server.ts";
@@ -185,7 +185,7 @@ describe.each(PLACES)("audit trail on $name", ({ name, place: placeOf }) => {
   /** How the database finds the rows of a question, in its own words. */
   async function planOf(place: AdminPlace, run: RunSql, sql: string, values: readonly SqlValue[]): Promise<string> {
     if (name !== "SQLite") return JSON.stringify(await run(`EXPLAIN ${sql}`, ...values));
-    const Database = await loadDriver();
+    const Database = await SQLITE_DRIVER.load();
     const database = new Database(sqlitePath(place.sqlUrl!));
     const plan = JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...values));
     database.close();

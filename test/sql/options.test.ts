@@ -4,9 +4,9 @@ import { type MysqlOptions, mysqlCounters } from "sluice/mysql";
 import { type PostgresOptions, postgresCounters } from "sluice/postgres";
 import { type SqliteOptions, sqliteCounters } from "sluice/sqlite";
 import { describe, expect, test } from "vitest";
-import { mysqlFailure } from "../../packages/sluice/src/global/sql/mysql/pool.ts";
-import { postgresFailure } from "../../packages/sluice/src/global/sql/postgres/pool.ts";
-import { sqliteFailure } from "../../packages/sluice/src/global/sql/sqlite/link.ts";
+import { mysqlFailure } from "../../packages/sluice/src/global/sql/mysql/connection.ts";
+import { postgresFailure } from "../../packages/sluice/src/global/sql/postgres/connection.ts";
+import { sqliteFailure } from "../../packages/sluice/src/global/sql/sqlite/database.ts";
 
 describe("failures by kind", () => {
   const coded = (fields: object) => Object.assign(new Error("x"), fields);

@@ -10,7 +10,8 @@ import { SYSTEM } from "./limiter/system.ts";
 export type { SqlFailureKind } from "./global/sql/failure.ts";
 export type { MigrationReport } from "./global/sql/migration.ts";
 export type { MysqlConnection, MysqlPool } from "./global/sql/mysql/pool.ts";
-export type { SqlPlace, SqlTls } from "./global/sql/options.ts";
+export type { SqlPlace } from "./global/sql/options.ts";
+export type { SqlTls } from "./global/sql/url.ts";
 
 export type MysqlOptions = SqlOptions<MysqlPool>;
 

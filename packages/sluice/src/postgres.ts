@@ -9,8 +9,9 @@ import { SYSTEM } from "./limiter/system.ts";
 
 export type { SqlFailureKind } from "./global/sql/failure.ts";
 export type { MigrationReport } from "./global/sql/migration.ts";
-export type { SqlPlace, SqlTls } from "./global/sql/options.ts";
+export type { SqlPlace } from "./global/sql/options.ts";
 export type { PostgresClient, PostgresPool } from "./global/sql/postgres/pool.ts";
+export type { SqlTls } from "./global/sql/url.ts";
 
 export type PostgresOptions = SqlOptions<PostgresPool>;
 

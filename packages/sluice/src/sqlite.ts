@@ -17,7 +17,7 @@ import { SYSTEM } from "./limiter/system.ts";
 
 export type { SqlFailureKind } from "./global/sql/failure.ts";
 export type { MigrationReport } from "./global/sql/migration.ts";
-export type { SqliteDatabase } from "./global/sql/sqlite/link.ts";
+export type { SqliteDatabase } from "./global/sql/sqlite/database.ts";
 export type { SqliteOptions } from "./global/sql/sqlite/options.ts";
 
 /**

@@ -9,7 +9,8 @@
  * Records are JSON because SQL never looks inside: servers read them whole and answer from memory. The JSON is ASCII, so no collation,
  * encoding or NUL can change or merge two texts. A migration is breaking if programs that do not know it must not go on.
  */
-import { type AdminDialect, type RunSql, SqlFailure, type SqlLink } from "./sql-link.ts";
+import type { AdminDialect } from "./admin-dialect.ts";
+import { type RunSql, SqlFailure, type SqlLink } from "./sql-link.ts";
 
 export interface AdminTables {
   readonly records: string;

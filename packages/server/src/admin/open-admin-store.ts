@@ -2,17 +2,20 @@
 import { join } from "node:path";
 import { InputError } from "../input/input-error.ts";
 import type { Environment } from "../system/system.ts";
-import { type SqlAddress, TIMEOUT_MS } from "./sql-address.ts";
+import { mysqlAdmin, postgresAdmin, type SqlManner } from "./server-admin.ts";
 import { type SqlAdminOptions, SqlAdminStore } from "./sql-admin-store.ts";
 import { type AdminDriver, SqlLink } from "./sql-link.ts";
+import { sqliteAdmin } from "./sqlite-admin.ts";
 
 export interface AdminPlace {
   /** `mysql://`, `postgres://` or `sqlite:`; null: `sluice.db` in the data folder. */
   readonly sqlUrl: string | null;
   readonly dataDir: string;
-  readonly tls?: SqlAddress["tls"];
+  readonly tls?: SqlManner["tls"];
   readonly timeoutMs?: number;
 }
+
+const TIMEOUT_MS = 5_000;
 
 /** Opens no connection yet. Rejects with InputError if the place cannot be meant. */
 export async function openAdminStore(
@@ -31,7 +34,6 @@ export async function openAdminLink(place: AdminPlace, environment: Environment)
 
 /** A driver is loaded only where it is needed. */
 async function driverOf({ sqlUrl, dataDir, tls = null, timeoutMs = TIMEOUT_MS }: AdminPlace): Promise<AdminDriver> {
-  const { sqliteAdmin } = await import("./sqlite-admin.ts");
   if (sqlUrl === null) return sqliteAdmin(join(dataDir, "sluice.db"));
   const scheme = /^[a-z]+:/i.exec(sqlUrl)?.[0].toLowerCase();
   switch (scheme) {
@@ -39,10 +41,10 @@ async function driverOf({ sqlUrl, dataDir, tls = null, timeoutMs = TIMEOUT_MS }:
       return sqliteAdmin(sqlitePath(sqlUrl));
     case "mysql:":
     case "mariadb:":
-      return (await import("./mysql-admin.ts")).mysqlAdmin(sqlUrl, { tls, timeoutMs });
+      return mysqlAdmin(sqlUrl, { tls, timeoutMs });
     case "postgres:":
     case "postgresql:":
-      return (await import("./postgres-admin.ts")).postgresAdmin(sqlUrl, { tls, timeoutMs });
+      return postgresAdmin(sqlUrl, { tls, timeoutMs });
     default:
       throw new InputError(
         `the SQL URL must begin with mysql://, postgres:// or sqlite:; got ${scheme ?? "a text that is not a URL"}`,

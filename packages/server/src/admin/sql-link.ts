@@ -5,31 +5,14 @@
  * must not delay the reads of the directory, or a key could delay its own revocation. A lock that somebody else holds is waited for, not for
  * long; a connection that was lost while nobody used it is replaced silently. Everything else that fails is `AdminStoreAway`, and the next piece of work begins with a new connection.
  */
+import { pause, type SqlFailureKind, type SqlRow, withDeadline } from "sluice/internal";
 import type { Environment } from "../system/system.ts";
+import { type AdminDialect, LONG_TIMEOUT_MS } from "./admin-dialect.ts";
 import { AdminStoreAway } from "./admin-store.ts";
 
+export type { SqlRow };
 export type SqlValue = string | number | null;
-export type SqlRow = Readonly<Record<string, unknown>>;
 export type RunSql = (text: string, ...values: SqlValue[]) => Promise<readonly SqlRow[]>;
-
-/** What tells the databases apart. */
-export interface AdminDialect {
-  /** The type of an id or another short word: compared exactly. */
-  readonly word: string;
-  /** The type of a long text of ASCII characters. */
-  readonly text: string;
-  readonly tableEnd: string;
-  /** Behind a SELECT: nobody else may change or lock the row until the transaction ends. */
-  readonly forUpdate: string;
-  readonly begin: string;
-  /** Finds a row if the table has the column, or the index: their names are its values. */
-  readonly hasColumn: string;
-  readonly hasIndex: string;
-  /** Around the migrations, which only one process at a time may do. The first column of an answer is 0 if somebody else does. */
-  readonly beginAlone: readonly string[];
-  readonly endAlone: string;
-  readonly undoAlone: string;
-}
 
 export type FailureKind =
   /** Somebody else held a lock: nothing was done. */
@@ -42,6 +25,20 @@ export type FailureKind =
   | "full"
   /** Everything else. */
   | "away";
+
+/** What the store has to tell apart. The counters have more kinds. */
+const KINDS: Readonly<Partial<Record<SqlFailureKind, FailureKind>>> = {
+  lock: "lock",
+  deadlock: "lock",
+  schema: "missing",
+  permission: "forbidden",
+  readonly: "forbidden",
+  full: "full",
+};
+
+export function failureKind(kind: SqlFailureKind): FailureKind {
+  return KINDS[kind] ?? "away";
+}
 
 export interface AdminConnection {
   readonly run: RunSql;
@@ -71,8 +68,6 @@ export class SqlFailure extends AdminStoreAway {
 
 /** How long locks of others are waited for, in all. */
 const PATIENCE_MS = 5_000;
-/** Maximum time of one statement of a migration: an index over millions of rows takes longer than any other statement may. */
-export const LONG_TIMEOUT_MS = 300_000;
 const RETRY_MIN_MS = 2;
 const RETRY_MAX_MS = 50;
 
@@ -146,9 +141,7 @@ export class SqlLink {
         if (kind === "away" && isUsed && progress.answers === 0) continue;
         if (kind !== "lock" || clock.monoMs() >= endMs) throw error;
         const delayMs = RETRY_MIN_MS + (random.uint32() % (RETRY_MAX_MS - RETRY_MIN_MS));
-        await new Promise<void>((resolve) => {
-          timers.set(resolve, delayMs, true);
-        });
+        await pause(timers, delayMs, true);
       }
     }
   }
@@ -217,17 +210,10 @@ export class SqlLink {
   async #inTime<T>(work: Promise<T>, isLong = false): Promise<T> {
     if (this.#driver.timeoutMs === null) return work;
     const timeoutMs = isLong ? LONG_TIMEOUT_MS : this.#driver.timeoutMs;
-    const { timers } = this.#environment;
-    let handle: unknown;
-    const late = new Promise<never>((_, reject) => {
-      const expire = () => reject(new SqlFailure("away", `no answer within ${timeoutMs} ms`));
-      handle = timers.set(expire, timeoutMs, true);
-    });
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      timers.clear(handle);
-    }
+    const outcome = await withDeadline(() => work, timeoutMs, this.#environment.timers, undefined, true);
+    if (outcome.kind === "done") return outcome.value;
+    if (outcome.kind === "failed") throw outcome.error;
+    throw new SqlFailure("away", `no answer within ${timeoutMs} ms`);
   }
 
   #failure(error: unknown): SqlFailure {

@@ -4,7 +4,7 @@
  * Its names follow from its path: `redis.url` is `redis: { url: … }` in a file, `SLUICE_REDIS_URL` in the environment and
  * `--redis-url` on the command line.
  */
-import { nearest } from "../input/nearest.ts";
+import { nearest } from "sluice/internal";
 import type { ReadValue } from "../input/readings.ts";
 
 export interface Setting<T = unknown> {

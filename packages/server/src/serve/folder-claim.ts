@@ -8,7 +8,7 @@
  */
 import { closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { isLocked, loadDriver, type SqliteDatabase } from "../admin/sqlite-admin.ts";
+import { SQLITE_DRIVER, type SqliteDatabase } from "sluice/internal";
 
 export interface FolderClaim {
   /** Whether another server had it. */
@@ -39,7 +39,7 @@ export async function isClaimed(folder: string): Promise<boolean> {
 
 /** Null: another process has it. */
 async function lock(folder: string): Promise<SqliteDatabase | null> {
-  const Database = await loadDriver();
+  const Database = await SQLITE_DRIVER.load();
   if (!existsSync(fileOf(folder))) closeSync(openSync(fileOf(folder), "a", 0o600));
   const database = new Database(fileOf(folder));
   try {
@@ -48,7 +48,7 @@ async function lock(folder: string): Promise<SqliteDatabase | null> {
     return database;
   } catch (error) {
     database.close();
-    if (isLocked(error)) return null;
+    if (SQLITE_DRIVER.failureOf(error).kind === "lock") return null;
     throw error;
   }
 }

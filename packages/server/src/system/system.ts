@@ -1,13 +1,8 @@
-/** The real clock, timers and randomness of the server and its commands: passed in everywhere, so that a test can pass its own. */
-import { randomFillSync } from "node:crypto";
-import type { Clock, Random, Timers } from "sluice";
-
-export interface Environment {
-  readonly clock: Clock;
-  readonly timers: Timers;
-  /** Unguessable: keys are made of it. */
-  readonly random: Random;
-}
+/**
+ * The real clock, timers and randomness of the server and its commands: passed in everywhere, so that a test can pass its own. They are
+ * the library's. Its randomness is of cryptographic quality, which the server relies on: keys are made of it.
+ */
+export { type Environment, SYSTEM } from "sluice/internal";
 
 const STARTED_MS = performance.timeOrigin;
 
@@ -15,18 +10,3 @@ const STARTED_MS = performance.timeOrigin;
 export function steadyMs(): number {
   return STARTED_MS + performance.now();
 }
-
-const word = new Uint32Array(1);
-
-export const SYSTEM: Environment = {
-  clock: { wallMs: () => Date.now(), monoMs: () => performance.now() },
-  timers: {
-    set: (callback, delayMs, keepsAlive = false) => {
-      const handle = setTimeout(callback, delayMs);
-      if (!keepsAlive) handle.unref();
-      return handle;
-    },
-    clear: (handle) => clearTimeout(handle as NodeJS.Timeout),
-  },
-  random: { uint32: () => randomFillSync(word)[0]! },
-};

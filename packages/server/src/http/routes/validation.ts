@@ -1,9 +1,9 @@
 /** Checks a body by its schema, and tells what is wrong by place: the rule that it breaks and the value that was there. */
 import { Ajv, type ErrorObject } from "ajv";
+import { nearest } from "sluice/internal";
 import type { TSchema } from "typebox";
 import { type Flaw, Problem } from "../../contract/problem.ts";
 import { shown } from "../../input/input-error.ts";
-import { nearest } from "../../input/nearest.ts";
 
 const NAME_SHOWN_MAX = 60;
 /** More would not help anyone. */

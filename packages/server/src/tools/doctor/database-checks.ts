@@ -5,6 +5,7 @@
  * Nothing is changed: rights are tried by statements that concern no row.
  */
 import { existsSync } from "node:fs";
+import { tablesOf } from "sluice/internal";
 import { AdminSchemaError, adminTables, ensureAdminSchema } from "../../admin/admin-schema.ts";
 import { openAdminLink, sqlitePath } from "../../admin/open-admin-store.ts";
 import { type RunSql, SqlFailure, type SqlLink, type SqlRow } from "../../admin/sql-link.ts";
@@ -22,37 +23,18 @@ const MIGRATE =
   "a server creates them if its user may create tables; otherwise run sluice migrate as a user who may (docs/operating.md)";
 const RIGHTS = "grant SELECT, INSERT, UPDATE and DELETE on it (docs/operating.md, Tables and migrations)";
 
-/** What tells the databases apart here. */
-interface Words {
-  /** Its clock, in Unix milliseconds. */
-  readonly now: string;
-  /** 1 or true where nothing can be written. */
-  readonly isReplica: string;
-}
-
-const MYSQL: Words = {
-  now: "SELECT UNIX_TIMESTAMP(NOW(6)) * 1000 AS now",
-  isReplica: "SELECT @@global.read_only AS replica",
-};
 const PACKET = "SELECT @@max_allowed_packet AS bytes";
-const POSTGRES: Words = {
-  now: "SELECT EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS now",
-  isReplica: "SELECT pg_is_in_recovery() AS replica",
-};
 
 /** Rows of counters have up to 6 kB, and a change of the admin store up to some ten kB with its line in the audit trail. */
 const PACKET_MIN_BYTES = 64 * 1024;
 /** 256 rows of 4 kB, as counts of long identifiers are sent at once. */
 const PACKET_GOOD_BYTES = 1024 * 1024;
 
-/** Each with a column, for an UPDATE that changes no row. */
-const COUNTER_TABLES = {
-  sluice_counters: "region",
-  sluice_denials: "region",
-  sluice_regions: "region",
-  sluice_turns: "name",
-  sluice_origins: "region",
-};
+/** The tables of the counters, each with a column, for an UPDATE that changes no row. */
+function counterTables(): Readonly<Record<string, string>> {
+  const { counters, denials, regions, turns, origins } = tablesOf();
+  return { [counters]: "region", [denials]: "region", [regions]: "region", [turns]: "name", [origins]: "region" };
+}
 
 export async function databaseFindings(settings: ServerSettings, clock: DoctorClock): Promise<Finding[]> {
   const { sqlUrl, sqlTls, dataDir } = settings;
@@ -64,7 +46,7 @@ export async function databaseFindings(settings: ServerSettings, clock: DoctorCl
   }
   const link = await openAdminLink({ sqlUrl, dataDir, tls: sqlTls }, SYSTEM);
   try {
-    return [...(await serverFindings(link, sqlUrl, clock)), ...(await tableFindings(link, settings, clock))];
+    return [...(await serverFindings(link, clock)), ...(await tableFindings(link, settings, clock))];
   } catch (error) {
     if (!(error instanceof SqlFailure)) throw error;
     const advice =
@@ -76,7 +58,7 @@ export async function databaseFindings(settings: ServerSettings, clock: DoctorCl
 }
 
 /** @throws SqlFailure where nothing can be asked at all. */
-async function serverFindings(link: SqlLink, sqlUrl: string, { wallMs, monoMs }: DoctorClock): Promise<Finding[]> {
+async function serverFindings(link: SqlLink, { wallMs, monoMs }: DoctorClock): Promise<Finding[]> {
   const query = <T>(work: (run: RunSql) => Promise<T>) => link.ask(work);
   await query((run) => run("SELECT 1 AS one"));
   const took = await medianMs(TIMES, monoMs, () => query((run) => run("SELECT 1 AS one")));
@@ -85,16 +67,16 @@ async function serverFindings(link: SqlLink, sqlUrl: string, { wallMs, monoMs }:
     took >= SLOW_MS
       ? warn("database round trip", text, "counts arrive later, and changes take longer: use a nearer database")
       : ok("database round trip", text);
-  if (sqlUrl.startsWith("sqlite:")) return [speed];
-  const words = sqlUrl.startsWith("postgres") ? POSTGRES : MYSQL;
-  const [replica] = await query((run) => run(words.isReplica));
+  const { name, nowMs, isReadOnly } = link.dialect;
+  if (isReadOnly === null) return [speed];
+  const [replica] = await query((run) => run(isReadOnly));
   const isReplica = Number(replica?.["replica"]) !== 0 && replica?.["replica"] !== false;
   const writing = isReplica
     ? fail("database writing", "it is read-only: a replica, or configured so", "set sql.url to the primary")
     : ok("database writing", "writable, not a replica");
-  const packet = words === MYSQL ? [packetFinding(await query((run) => run(PACKET)))] : [];
+  const packet = name === "mysql" ? [packetFinding(await query((run) => run(PACKET)))] : [];
   const beganMs = monoMs();
-  const [row] = await query((run) => run(words.now));
+  const [row] = await query((run) => run(`SELECT ${nowMs} AS now`));
   const tookMs = monoMs() - beganMs;
   const skewMs = Number(row?.["now"]) - (wallMs() - tookMs / 2);
   return [speed, writing, ...packet, skewFinding("database clock", skewMs, tookMs)];
@@ -120,7 +102,7 @@ async function tableFindings(link: SqlLink, settings: ServerSettings, { wallMs }
   const counters = await counterSchemaFinding(settings);
   const tables = {
     ...(admin.status === "ok" ? { [records]: "revision", [audit]: "revision", [revision]: "revision" } : {}),
-    ...(counters.status === "ok" ? COUNTER_TABLES : {}),
+    ...(counters.status === "ok" ? counterTables() : {}),
   };
   const rights = Object.keys(tables).length === 0 ? [] : await rightFindings(link, tables);
   const mayRead = counters.status === "ok" && rights.every(({ status }) => status === "ok");

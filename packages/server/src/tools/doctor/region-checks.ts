@@ -4,6 +4,7 @@
  * It reads the registrations that running servers renew every ten seconds (table `sluice_origins`). Times are compared with this
  * machine's clock; another check says how far that is from the database's.
  */
+import { tablesOf } from "sluice/internal";
 import type { SqlLink } from "../../admin/sql-link.ts";
 import { type Finding, ok, warn } from "./finding.ts";
 
@@ -15,10 +16,11 @@ const DOCS = "(docs/operating.md, Region names)";
 
 export async function regionFinding(link: SqlLink, region: string, nowMs: number): Promise<Finding> {
   const name = region.replaceAll("\\", "\\\\").replaceAll("\0", "\\0");
+  const { origins: table } = tablesOf();
   const rows = await link.ask((run) =>
     run(
-      `SELECT region, origin, seen_at FROM sluice_origins
-        WHERE origin IN (SELECT origin FROM sluice_origins WHERE region = ?) LIMIT ${PAIRS_MAX}`,
+      `SELECT region, origin, seen_at FROM ${table}
+        WHERE origin IN (SELECT origin FROM ${table} WHERE region = ?) LIMIT ${PAIRS_MAX}`,
       name,
     ),
   );

@@ -1,6 +1,6 @@
 /** What `--faults` takes: groups, single kinds and scripts, in any mixture, with commas between. */
 import { FAULT_KINDS, type FaultKind } from "@sluice/sim";
-import { nearest } from "../../input/nearest.ts";
+import { nearest } from "sluice/internal";
 import type { FaultPlan, Script } from "./plan.ts";
 
 const GROUPS: Readonly<Record<string, (kind: FaultKind) => boolean>> = {

@@ -4,8 +4,9 @@
  * A field's name is its flag (`--limit`) and its key in a file (`limit`). The bounds of what Sluice itself takes are the
  * library's (docs/errors.md); the others keep a plan to what can be simulated in a sitting.
  */
+
+import { nearest } from "sluice/internal";
 import { shown } from "../../input/input-error.ts";
-import { nearest } from "../../input/nearest.ts";
 import {
   integerWithin,
   numberWithin,

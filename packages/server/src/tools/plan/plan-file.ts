@@ -3,8 +3,9 @@
  *
  * A key that is not known is refused: a misspelt one would silently mean the default.
  */
+
+import { nearest } from "sluice/internal";
 import { InputError, shown } from "../../input/input-error.ts";
-import { nearest } from "../../input/nearest.ts";
 import { readYamlMap } from "../../input/yaml-file.ts";
 import { FIELDS } from "./fields.ts";
 

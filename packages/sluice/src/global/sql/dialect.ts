@@ -11,6 +11,8 @@ export interface SqlDialect {
   readonly name: "mysql" | "postgres" | "sqlite";
   /** Milliseconds since the Unix epoch by the server's clock, as an expression. */
   readonly nowMs: string;
+  /** A query for 1 or true in its only column if the server takes no writes; null: it always does. */
+  readonly isReadOnly: string | null;
   /** The type that a bound integer is cast to, so that an index serves. */
   readonly integer: string;
   /** Said of a table within a statement that must be made before it is used, where that can be said. */

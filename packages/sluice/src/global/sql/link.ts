@@ -5,7 +5,7 @@
  * worth sending again is decided in sql-counters.ts. All of them are re-sendable, because counts are absolute.
  */
 
-export type SqlValue = string | number | Uint8Array | readonly (string | number | Uint8Array)[];
+export type SqlValue = string | number | null | Uint8Array | readonly (string | number | Uint8Array)[];
 
 export interface Statement {
   /** With a question mark for each value. */

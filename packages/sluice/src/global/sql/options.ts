@@ -4,10 +4,9 @@
  * A server that is unavailable, refuses the password or lacks the tables is not misuse: it is counted as a failure and retried.
  */
 import { OPTION_RULES, SluiceError } from "../../core/errors.ts";
+import { PREFIX_DEFAULT } from "./schema.ts";
 import type { SqlCountersSettings } from "./sql-counters.ts";
-
-/** Options of Node's `tls.connect`: `ca`, `cert`, `key`, `servername`, `rejectUnauthorized`, … */
-export type SqlTls = Readonly<Record<string, unknown>>;
+import { readSqlUrl, type SqlAddress, type SqlTls } from "./url.ts";
 
 export interface SqlPlace<Pool> {
   /** `mysql://[user[:password]@]host[:port]/database`, or `postgres://…`. */
@@ -36,15 +35,6 @@ export interface SqlTableOptions {
   readonly tablePrefix?: string | undefined;
   /** Whether to create missing tables at startup, if the user has the permission: default true. */
   readonly migrate?: boolean | undefined;
-}
-
-export interface SqlAddress {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string | undefined;
-  readonly password: string | undefined;
-  readonly database: string | undefined;
-  readonly tls: SqlTls | null;
 }
 
 export type SqlEndpoint<Pool> =
@@ -88,7 +78,6 @@ export const SQL_OPTIONS: readonly (keyof SqlOptions<unknown>)[] = [
   "statementTimeoutMs",
 ];
 
-const PREFIX_DEFAULT = "sluice_";
 /** It is written into statements without quotes, so it is a plain name; index names, the longest, stay within PostgreSQL's 63. */
 const IS_PREFIX = /^[a-z_][a-z0-9_]{0,31}$/;
 /** Longer than a statement waits for locks: 1 s. */
@@ -141,20 +130,20 @@ function endpointOf<Pool>(given: SqlPlace<Pool>, scheme: SqlScheme, path: string
 /** The options that a URL contains. */
 function fromUrl(url: string | undefined, scheme: SqlScheme, path: string): Partial<SqlPlace<never>> {
   if (url === undefined) return {};
-  const parsed = typeof url === "string" && URL.canParse(url) ? new URL(url) : null;
-  const isKnown = parsed !== null && scheme.protocols.includes(parsed.protocol) && parsed.hostname !== "";
+  const parsed = readSqlUrl(url);
+  const isKnown = parsed !== null && scheme.protocols.includes(parsed.protocol) && parsed.host !== "";
   const wrongUrl = (shown: string) => wrongAddress(`${path}url`, shown, scheme.rules.url);
   // Even an invalid URL may contain a password: show at most its protocol.
   if (!isKnown) throw wrongUrl(parsed === null ? "not a URL" : `${parsed.protocol}//…`);
   // The parameters of a URL would be ignored silently.
-  if (parsed.search !== "") throw wrongUrl("a URL with parameters: pass them as options");
-  const { hostname, port, username, password, pathname } = parsed;
+  if (parsed.hasParameters) throw wrongUrl("a URL with parameters: pass them as options");
+  const { host, port, user, password, database } = parsed;
   return {
-    host: hostname.replace(/^\[(.*)\]$/, "$1"),
-    ...(port === "" ? {} : { port: Number(port) }),
-    ...(username === "" ? {} : { user: decodeURIComponent(username) }),
-    ...(password === "" ? {} : { password: decodeURIComponent(password) }),
-    ...(pathname.length > 1 ? { database: decodeURIComponent(pathname.slice(1)) } : {}),
+    host,
+    ...(port === undefined ? {} : { port }),
+    ...(user === undefined ? {} : { user }),
+    ...(password === undefined ? {} : { password }),
+    ...(database === undefined ? {} : { database }),
   };
 }
 

@@ -27,7 +27,9 @@ export interface Tables {
   readonly schema: string;
 }
 
-export function tablesOf(prefix: string): Tables {
+export const PREFIX_DEFAULT = "sluice_";
+
+export function tablesOf(prefix: string = PREFIX_DEFAULT): Tables {
   const named = (name: string) => `${prefix}${name}`;
   return {
     counters: named("counters"),

@@ -14,6 +14,7 @@ function unlessColumn(table: string, column: string): string {
 export const MYSQL: SqlDialect = {
   name: "mysql",
   nowMs: NOW_MS,
+  isReadOnly: "SELECT @@global.read_only AS replica",
   integer: "SIGNED",
   materialized: "",
   byIndex: (name) => `FORCE INDEX (${name})`,

@@ -21,6 +21,7 @@ function unnested(rows: readonly StoredRow[], more: string | null) {
 export const POSTGRES: SqlDialect = {
   name: "postgres",
   nowMs: NOW_MS,
+  isReadOnly: "SELECT pg_is_in_recovery() AS replica",
   integer: "BIGINT",
   materialized: "MATERIALIZED",
   byIndex: () => "",

@@ -13,6 +13,7 @@ function addColumn(table: string, column: string, type: string): MigrationStatem
 export const SQLITE: SqlDialect = {
   name: "sqlite",
   nowMs: NOW_MS,
+  isReadOnly: null,
   integer: "INTEGER",
   materialized: "",
   byIndex: (name) => `INDEXED BY ${name}`,

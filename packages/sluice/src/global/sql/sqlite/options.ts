@@ -2,7 +2,7 @@
 import { OPTION_RULES, SluiceError } from "../../../core/errors.ts";
 import { readTableOptions, SQL_TABLE_OPTIONS, type SqlTableOptions } from "../options.ts";
 import type { SqlCountersSettings } from "../sql-counters.ts";
-import type { SqliteDatabase } from "./link.ts";
+import type { SqliteDatabase } from "./database.ts";
 
 export interface SqliteOptions extends SqlTableOptions {
   /** The file, which is created if it does not exist. It must not be on a network drive. */
