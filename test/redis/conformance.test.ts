@@ -5,6 +5,7 @@ import type { Origin } from "sluice";
 import { type RedisOptions, redisOrigin } from "sluice/redis";
 import { afterAll, beforeAll } from "vitest";
 import { admitConformance } from "../../packages/sluice/src/origin/admit-conformance.ts";
+import { holdConformance } from "../../packages/sluice/src/origin/hold-conformance.ts";
 import { originConformance } from "../../packages/sluice/src/origin/origin-conformance.ts";
 import { poll } from "../rig/poll.ts";
 import { RedisServer } from "../rig/redis-server.ts";
@@ -69,4 +70,5 @@ for (const [name, options] of Object.entries(deployments)) {
   const makeOrigin = async () => ({ origin: await connect(options()), nowMs: () => Date.now(), elapse });
   originConformance(name, makeOrigin);
   admitConformance(name, makeOrigin);
+  holdConformance(name, makeOrigin);
 }

@@ -37,6 +37,20 @@ export type { InspectRequest, KeyRequest, LimitRequest } from "./limiter/request
 export type { CloseReport } from "./limiter/stack.ts";
 export type { DenialStats, GlobalStats, OriginStats, Stats } from "./limiter/stats.ts";
 export type {
+  Free,
+  FreeCode,
+  Freed,
+  FreedItem,
+  FreeVerb,
+  Held,
+  HeldItem,
+  Hold,
+  HoldCode,
+  HoldItem,
+  KeyHolds,
+  NotDone,
+} from "./origin/hold.ts";
+export type {
   Admit,
   AdmitRequest,
   Admitted,

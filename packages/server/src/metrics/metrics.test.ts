@@ -74,7 +74,8 @@ describe("metrics", () => {
       bytes: 700,
       bytesMax: 2_560,
       evicted: 1,
-      asked: { read: 4, raise: 5, admit: 3 },
+      holds: 2,
+      asked: { read: 4, raise: 5, admit: 3, hold: 1, free: 1 },
     };
     const text = metricsText([{ ...(await reading(tally)), parentStore }], { version: "1.2.3", region: "eu" });
     expect(text).toContain('sluice_parent_operations_total{operation="raise",region="eu"} 5');

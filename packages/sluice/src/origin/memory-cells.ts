@@ -13,6 +13,7 @@ import { COUNT_MAX } from "../core/bounds.ts";
 import { detach } from "../core/part.ts";
 import { textBytes } from "../engine/name-budget.ts";
 import { SharedTexts } from "../engine/shared-texts.ts";
+import type { OriginCount } from "./origin.ts";
 
 export class MemoryCell {
   sum: number;
@@ -135,6 +136,13 @@ export class MemoryCells {
     return cell;
   }
 
+  /** Raises a component that is below `total`. Otherwise it writes nothing: a denial of an unknown key makes no cell. */
+  raiseTo(name: string, writer: string, total: number, expiresAtMs: number, nowMs: number): MemoryCell | undefined {
+    const cell = this.live(name, nowMs);
+    if (total <= (cell?.component(writer) ?? 0)) return cell;
+    return this.raise(name, writer, total, expiresAtMs, nowMs);
+  }
+
   /** Looks at the next `count` cells of either class, and forgets those that have expired. */
   sweepOnce(nowMs: number, count: number): void {
     this.#sweep(this.#small, nowMs, count);
@@ -184,6 +192,14 @@ export class MemoryCells {
   #classOf(name: string): CellClass {
     return CELL_BYTES + textBytes(name) > CELL_SHARE_BYTES ? this.#large : this.#small;
   }
+}
+
+export function cellName(key: string, sequence: number): string {
+  return `${sequence}/${key}`;
+}
+
+export function countOf(cell: MemoryCell | undefined, writer: string): OriginCount {
+  return { sum: cell?.sum ?? 0, component: cell?.component(writer) ?? 0 };
 }
 
 /** Whether a cell belongs to a layer, not to a client: keys of limits begin with a digit, those of heartbeats and of the origin's identity do not. */

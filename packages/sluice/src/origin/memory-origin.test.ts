@@ -5,10 +5,11 @@ import { Limiter } from "../limiter/limiter.ts";
 import { memoryOrigin } from "../limiter/memory-stores.ts";
 import type { LimitRequest } from "../limiter/request.ts";
 import { admitConformance } from "./admit-conformance.ts";
+import { holdConformance } from "./hold-conformance.ts";
 import { MemoryOrigin } from "./memory-origin.ts";
 import { originConformance } from "./origin-conformance.ts";
 
-for (const conformance of [originConformance, admitConformance]) {
+for (const conformance of [originConformance, admitConformance, holdConformance]) {
   conformance("memory", async () => {
     const time = new ManualTime();
     return {

@@ -7,7 +7,9 @@
 import { CELLS_MAX_DEFAULT, COUNT_MAX } from "../core/bounds.ts";
 import type { Clock } from "../core/clock.ts";
 import { share } from "../engine/sliding-window.ts";
-import { type MemoryCell, MemoryCells } from "./memory-cells.ts";
+import type { Free, Freed, Held, Hold } from "./hold.ts";
+import { cellName, countOf, type MemoryCell, MemoryCells } from "./memory-cells.ts";
+import { MemoryHolds } from "./memory-holds.ts";
 import type { Admit, Admitted, Origin, OriginCount, Raise, Read } from "./origin.ts";
 
 /** Cells looked at for expiry on every call: more than a call adds, so the store stays near what is live. */
@@ -23,17 +25,21 @@ export interface HeldCells {
   readonly bytesMax: number;
   /** Cells that were forgotten because it was full, since its start. */
   readonly evicted: number;
+  /** Holds of reservations, living and expired. */
+  readonly holds: number;
 }
 
 export class MemoryOrigin implements Origin {
   readonly isVolatile = true;
   readonly #cells: MemoryCells;
+  readonly #holds: MemoryHolds;
   readonly #clock: Pick<Clock, "wallMs">;
 
   /** @param keysMax how many keys it holds at most, with two cells each. */
   constructor(clock: Pick<Clock, "wallMs">, keysMax: number = CELLS_MAX_DEFAULT) {
     this.#clock = clock;
     this.#cells = new MemoryCells(CELLS_PER_KEY * keysMax);
+    this.#holds = new MemoryHolds(this.#cells);
   }
 
   get size(): number {
@@ -42,20 +48,23 @@ export class MemoryOrigin implements Origin {
 
   get held(): HeldCells {
     const { size, cellsMax, bytes, bytesMax, evicted } = this.#cells;
-    return { cells: size, cellsMax, bytes, bytesMax, evicted };
+    return { cells: size, cellsMax, bytes, bytesMax, evicted, holds: this.#holds.size };
   }
 
   async raise(raises: readonly Raise[]): Promise<readonly OriginCount[]> {
     const nowMs = this.#clock.wallMs();
     return raises.map(({ key, sequence, writer, total, expiresAtMs }) => {
       this.#cells.sweepOnce(nowMs, SWEEP_PER_CALL);
-      return countOf(this.#cells.raise(nameOf(key, sequence), writer, total, expiresAtMs, nowMs), writer);
+      const cell = this.#cells.raise(cellName(key, sequence), writer, total, expiresAtMs, nowMs);
+      return this.#countOf(cell, writer, key, nowMs);
     });
   }
 
   async read(reads: readonly Read[]): Promise<readonly OriginCount[]> {
     const nowMs = this.#clock.wallMs();
-    return reads.map(({ key, sequence, writer }) => countOf(this.#cells.live(nameOf(key, sequence), nowMs), writer));
+    return reads.map(({ key, sequence, writer }) =>
+      this.#countOf(this.#cells.live(cellName(key, sequence), nowMs), writer, key, nowMs),
+    );
   }
 
   async admit(admits: readonly Admit[]): Promise<readonly Admitted[]> {
@@ -66,6 +75,18 @@ export class MemoryOrigin implements Origin {
     });
   }
 
+  async hold(hold: Hold): Promise<Held> {
+    const nowMs = this.#clock.wallMs();
+    this.#cells.sweepOnce(nowMs, SWEEP_PER_CALL);
+    return this.#holds.hold(hold, Math.floor(nowMs));
+  }
+
+  async free(frees: readonly Free[]): Promise<Freed> {
+    const nowMs = this.#clock.wallMs();
+    this.#cells.sweepOnce(nowMs, SWEEP_PER_CALL);
+    return this.#holds.free(frees, Math.floor(nowMs));
+  }
+
   /** Its memory ends with the process, so all of its answers come from the same store. */
   life(): number {
     return 0;
@@ -73,40 +94,33 @@ export class MemoryOrigin implements Origin {
 
   async close(): Promise<void> {}
 
+  #countOf(cell: MemoryCell | undefined, writer: string, key: string, nowMs: number): OriginCount {
+    const count = countOf(cell, writer);
+    const holds = this.#holds.size === 0 ? undefined : this.#holds.seen(key, nowMs);
+    return holds === undefined ? count : { ...count, holds };
+  }
+
   /** The check is relative to the sums; what is written is absolute. So a second execution of a call finds a higher component and adds nothing. */
   #admit(admit: Admit, nowMs: number): Admitted {
     const { key, sequence, writer, total, leftMs, durationMs, requests } = admit;
     const previous = countOf(
-      this.#raiseTo(nameOf(key, sequence - 1), writer, admit.previousTotal, admit.previousExpiresAtMs, nowMs),
+      this.#cells.raiseTo(cellName(key, sequence - 1), writer, admit.previousTotal, admit.previousExpiresAtMs, nowMs),
       writer,
     );
-    const name = nameOf(key, sequence);
+    const name = cellName(key, sequence);
     const held = countOf(this.#cells.live(name, nowMs), writer);
     if (held.component > total) return { allowed: null, current: held, previous };
     const weighed = share(Math.min(COUNT_MAX, previous.sum + admit.previousForeign), leftMs, durationMs);
-    const fixed = held.sum - held.component + admit.foreign + weighed;
+    const beside = this.#holds.seen(key, nowMs)?.cost ?? 0;
+    const fixed = held.sum - held.component + admit.foreign + weighed + beside;
     let raised = total;
     const allowed = requests.map(({ limit, cost }) => {
       if (fixed + raised + cost > limit) return false;
       raised += cost;
       return true;
     });
-    const current = countOf(this.#raiseTo(name, writer, raised, admit.expiresAtMs, nowMs), writer);
+    const cell = this.#cells.raiseTo(name, writer, raised, admit.expiresAtMs, nowMs);
+    const current = this.#countOf(cell, writer, key, nowMs);
     return { allowed, current, previous };
   }
-
-  /** Raises a component that is below `total`. Otherwise it writes nothing: a denial of an unknown key makes no cell. */
-  #raiseTo(name: string, writer: string, total: number, expiresAtMs: number, nowMs: number): MemoryCell | undefined {
-    const cell = this.#cells.live(name, nowMs);
-    if (total <= (cell?.component(writer) ?? 0)) return cell;
-    return this.#cells.raise(name, writer, total, expiresAtMs, nowMs);
-  }
-}
-
-function nameOf(key: string, sequence: number): string {
-  return `${sequence}/${key}`;
-}
-
-function countOf(cell: MemoryCell | undefined, writer: string): OriginCount {
-  return { sum: cell?.sum ?? 0, component: cell?.component(writer) ?? 0 };
 }

@@ -9,6 +9,11 @@
  * An implementation is a short file: origin/<driver>-origin.ts. All of them pass origin/origin-conformance.ts.
  */
 
+import type { Free, Freed, Held, Hold } from "./hold.ts";
+import type { OriginCount } from "./origin-count.ts";
+
+export type { OriginCount } from "./origin-count.ts";
+
 /** Names one cell: the encoded key (engine/key.ts) and the number of its window. */
 export interface CellName {
   readonly key: string;
@@ -28,17 +33,6 @@ export interface Raise extends CellName {
 /** "What do you know of this cell, and of my component of it?" */
 export interface Read extends CellName {
   readonly writer: string;
-}
-
-/**
- * What the origin holds of one cell. A cell it does not know has 0 and 0; one it cannot tell about (its server is away, something
- * else stands in its place), NaN.
- */
-export interface OriginCount {
-  /** The sum of all components. */
-  readonly sum: number;
-  /** The asker's own component. */
-  readonly component: number;
 }
 
 /** One request of an {@link Admit}: "count this cost if the limit has room for it". */
@@ -123,6 +117,14 @@ export interface Origin {
    * Optional: without it, such requests read, are decided in memory, and are replayed.
    */
   admit?(admits: readonly Admit[]): Promise<readonly Admitted[]>;
+  /**
+   * Makes or enlarges a reservation over all items of the call, or over none; with an empty id it looks at their keys. What a hold means is in
+   * hold.ts. Items that share a server are one step. An implementation sends a call once: again only after an answer that proves that it was not
+   * executed. Rejects if nothing is known of any item. Optional, together with `free`: without them, reservations are made in memory.
+   */
+  hold?(hold: Hold): Promise<Held>;
+  /** Ends or renews holds, each in one step; answers in order. `atMs` is as in {@link Hold}. Rejects if nothing is known of any of them. */
+  free?(frees: readonly Free[], atMs: number): Promise<Freed>;
   /**
    * A number that changes whenever a connection opens or closes, or the servers behind them change. While it stays the same, an answer
    * comes from the very server that answered before. Undefined, or absent: not known.

@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import { describe, expect, test } from "vitest";
 import { ManualTime } from "../../../../test/support/manual-time.ts";
 import { admitConformance } from "./admit-conformance.ts";
+import { holdConformance } from "./hold-conformance.ts";
 import { MemoryOrigin } from "./memory-origin.ts";
 import { originConformance } from "./origin-conformance.ts";
 import { type MessageChannel, OriginHost, SharedOrigin } from "./shared-origin.ts";
@@ -22,7 +23,7 @@ function channel(): { worker: EventEmitter & MessageChannel; parent: EventEmitte
   return { worker, parent };
 }
 
-for (const conformance of [originConformance, admitConformance]) {
+for (const conformance of [originConformance, admitConformance, holdConformance]) {
   conformance("shared by the workers of one parent", async () => {
     const time = new ManualTime();
     const { worker, parent } = channel();
@@ -40,6 +41,22 @@ const admit = {
   requests: [{ limit: 100, cost: 1 }],
   call: 1,
 };
+
+const none = {
+  total: 0,
+  previousTotal: 0,
+  known: 0,
+  previousKnown: 0,
+  foreign: 0,
+  previousForeign: 0,
+  heldInMemory: 0,
+};
+const hold = {
+  ...{ id: "i", ttlMs: 1_000, atMs: 0, byMs: new ManualTime().wallMs + 1_000, holdsMax: 10 },
+  items: [{ key: "a", durationMs: 1_000, sequence: 1, limit: 1, cost: 1, writer: "w", ...none }],
+};
+const name = { key: "a", durationMs: 1_000, sequence: 1, id: "i" };
+const free = { ...name, verb: "settle", actual: 1, ttlMs: 0, writer: "w", known: 0 } as const;
 
 describe("shared origin", () => {
   test("the workers of one parent have one count", async () => {
@@ -74,7 +91,7 @@ describe("shared origin", () => {
     const { worker, parent } = channel();
     new OriginHost(new MemoryOrigin(new ManualTime().clock)).serve(parent);
     const origin = new SharedOrigin(worker);
-    const mark = "sluice/origin/1";
+    const mark = "sluice/origin/2";
     const nonsense = [
       null,
       7,
@@ -114,9 +131,52 @@ describe("shared origin", () => {
     const host = new OriginHost(new MemoryOrigin(new ManualTime().clock));
     host.serve(parent);
     const origin = new SharedOrigin(worker);
-    parent.emit("message", { mark: "sluice/origin/1", id: 1, ask: "admit", cells: [admit, { ...admit, ...wrong }] });
+    parent.emit("message", { mark: "sluice/origin/2", id: 1, ask: "admit", cells: [admit, { ...admit, ...wrong }] });
     expect(host.stats()).toMatchObject({ cells: 0, asked: { admit: 0 } });
     expect(await origin.admit([admit])).toMatchObject([{ allowed: [true], current: { sum: 6, component: 6 } }]);
+  });
+
+  test.each([
+    ["no id", { id: undefined }],
+    ["an id that is too long", { id: "x".repeat(65) }],
+    ["no deadline", { byMs: undefined }],
+    ["a ttl that is not a number", { ttlMs: "5m" }],
+    ["no items", { items: [] }],
+    ["65 items", { items: Array(65).fill(hold.items[0]) }],
+    ["an item that is null", { items: [null] }],
+    ["a cost below 0", { items: [{ ...hold.items[0], cost: -1 }] }],
+    ["a window without a duration", { items: [{ ...hold.items[0], durationMs: 0 }] }],
+    ["no writer", { items: [{ ...hold.items[0], writer: 7 }] }],
+  ])("a hold with %s is left alone: it is neither answered nor held", async (_, wrong) => {
+    const { worker, parent } = channel();
+    const host = new OriginHost(new MemoryOrigin(new ManualTime().clock));
+    host.serve(parent);
+    parent.emit("message", { mark: "sluice/origin/2", id: 1, ask: "hold", cells: [{ ...hold, ...wrong }] });
+    expect(host.stats()).toMatchObject({ holds: 0, asked: { hold: 0 } });
+    const origin = new SharedOrigin(worker);
+    expect((await origin.hold(hold)).code).toBe("window");
+  });
+
+  test.each([
+    ["no time", { atMs: undefined }],
+    ["no frees", { frees: [] }],
+    ["an unknown verb", { frees: [{ ...free, verb: "extend" }] }],
+    ["an empty id", { frees: [{ ...free, id: "" }] }],
+    ["a fraction to count", { frees: [{ ...free, actual: 0.5 }] }],
+    ["no key", { frees: [{ ...free, key: undefined }] }],
+  ])("a free with %s is left alone", async (_, wrong) => {
+    const { worker, parent } = channel();
+    const host = new OriginHost(new MemoryOrigin(new ManualTime().clock));
+    host.serve(parent);
+    parent.emit("message", {
+      mark: "sluice/origin/2",
+      id: 1,
+      ask: "free",
+      cells: [{ frees: [free], atMs: 7, ...wrong }],
+    });
+    expect(host.stats().asked.free).toBe(0);
+    const origin = new SharedOrigin(worker);
+    expect((await origin.free([free], 7)).code).toBe("window");
   });
 
   test("its life is that of the parent: one number until the channel is closed", async () => {
@@ -139,7 +199,8 @@ describe("shared origin", () => {
       bytes: 0,
       bytesMax: 640,
       evicted: 0,
-      asked: { read: 0, raise: 0, admit: 0 },
+      holds: 0,
+      asked: { read: 0, raise: 0, admit: 0, hold: 0, free: 0 },
     });
     for (let i = 0; i < 3; i++) await origin.raise([{ ...raise, key: `${i}` }]);
     await origin.read([read, read]);
@@ -154,10 +215,11 @@ describe("shared origin", () => {
       throw new Error("away");
     };
     const { held } = new MemoryOrigin(new ManualTime().clock);
-    new OriginHost({ raise: fails, read: fails, admit: fails, held }).serve(parent);
+    new OriginHost({ raise: fails, read: fails, admit: fails, hold: fails, free: fails, held }).serve(parent);
     const origin = new SharedOrigin(worker);
     await expect(origin.read([read])).rejects.toThrow("does not answer");
     await expect(origin.admit([admit])).rejects.toThrow("does not answer");
+    await expect(origin.hold(hold)).rejects.toThrow("does not answer");
   });
 
   test("messages that do not leave the process are bounded: the next call fails at once", async () => {

@@ -5,8 +5,10 @@
  * `send` and tells of messages. Other messages on the same channel are left alone.
  */
 import { SluiceError } from "../core/errors.ts";
+import type { Free, Freed, Held, Hold } from "./hold.ts";
+import { type FreeMessage, isFreeMessage, isHold } from "./hold-message.ts";
 import type { HeldCells } from "./memory-origin.ts";
-import type { Admit, AdmitRequest, Admitted, CellName, Origin, OriginCount, Raise, Read } from "./origin.ts";
+import type { Admit, AdmitRequest, Admitted, Origin, OriginCount, Raise, Read } from "./origin.ts";
 
 /** What `process` is in a worker, and a `Worker` or `ChildProcess` in the parent. */
 export interface MessageChannel {
@@ -17,7 +19,7 @@ export interface MessageChannel {
 }
 
 /** Says whose message it is, and of which version of this protocol. */
-const MARK = "sluice/origin/1";
+const MARK = "sluice/origin/2";
 /** Calls that wait for the parent at most: the layer has given up on older ones long before. */
 const CALLS_MAX = 10_000;
 /** Messages that have not left this process: while the parent is frozen, calls beyond this fail at once. */
@@ -28,6 +30,8 @@ const UNIT_BYTES = 3;
 /** What an `admit` takes beyond that: its other fields, and each of its requests. */
 const ADMIT_BYTES = 250;
 const REQUEST_BYTES = 60;
+/** An item of a `hold` or a `free`, beside its key. */
+const HOLD_BYTES = 400;
 /** Requests of one `admit`. */
 const REQUESTS_MAX = 64;
 
@@ -36,6 +40,8 @@ interface Asks {
   readonly raise: { readonly cell: Raise; readonly answer: OriginCount };
   readonly read: { readonly cell: Read; readonly answer: OriginCount };
   readonly admit: { readonly cell: Admit; readonly answer: Admitted };
+  readonly hold: { readonly cell: Hold; readonly answer: Held };
+  readonly free: { readonly cell: FreeMessage; readonly answer: Freed };
 }
 type Ask = keyof Asks;
 
@@ -43,7 +49,7 @@ interface Question {
   readonly mark: typeof MARK;
   readonly id: number;
   readonly ask: Ask;
-  readonly cells: readonly Raise[] & readonly Read[] & readonly Admit[];
+  readonly cells: readonly unknown[];
 }
 
 interface Answer {
@@ -54,17 +60,17 @@ interface Answer {
 }
 
 export interface OriginHostStats extends HeldCells {
-  /** Cells that the workers read and raised, and keys that they asked to admit, since the start. */
-  readonly asked: { readonly read: number; readonly raise: number; readonly admit: number };
+  /** Cells that the workers read and raised, keys that they asked to admit, and calls that held and freed, since the start. */
+  readonly asked: Readonly<Record<Ask, number>>;
 }
 
-type HostedOrigin = Required<Pick<Origin, "raise" | "read" | "admit">> & { readonly held: HeldCells };
+type HostedOrigin = Required<Pick<Origin, Ask>> & { readonly held: HeldCells };
 
 /** The parent's side: answers the workers it is told to serve, from an origin of its own. */
 export class OriginHost {
   readonly #origin: HostedOrigin;
   /** Cells that workers asked for, since the start. */
-  readonly #asked = { read: 0, raise: 0, admit: 0 };
+  readonly #asked = { read: 0, raise: 0, admit: 0, hold: 0, free: 0 };
 
   constructor(origin: HostedOrigin) {
     this.#origin = origin;
@@ -87,8 +93,19 @@ export class OriginHost {
       // A worker that is gone needs no answer, and one that asks nonsense gets none.
       const answer = (counts: Answer["counts"]) => send(worker, { mark: MARK, id, counts }, () => {});
       this.#asked[ask] += cells.length;
-      this.#origin[ask](cells).then(answer, () => answer(null));
+      this.#ask(ask, cells).then(answer, () => answer(null));
     });
+  }
+
+  #ask(ask: Ask, cells: readonly unknown[]): Promise<readonly Asks[Ask]["answer"][]> {
+    switch (ask) {
+      case "hold":
+        return Promise.all((cells as readonly Hold[]).map((hold) => this.#origin.hold(hold)));
+      case "free":
+        return Promise.all((cells as readonly FreeMessage[]).map(({ frees, atMs }) => this.#origin.free(frees, atMs)));
+      default:
+        return this.#origin[ask](cells as readonly Raise[] & readonly Read[] & readonly Admit[]);
+    }
   }
 }
 
@@ -133,6 +150,16 @@ export class SharedOrigin implements Origin {
 
   admit(admits: readonly Admit[]): Promise<readonly Admitted[]> {
     return this.#ask("admit", admits);
+  }
+
+  async hold(hold: Hold): Promise<Held> {
+    const [held] = await this.#ask("hold", [hold]);
+    return held!;
+  }
+
+  async free(frees: readonly Free[], atMs: number): Promise<Freed> {
+    const [freed] = await this.#ask("free", [{ frees, atMs }]);
+    return freed!;
   }
 
   /** A worker has one parent: as long as the channel is open, every answer comes from the same memory. */
@@ -207,10 +234,22 @@ function isMarked(message: unknown): message is { readonly mark: typeof MARK; re
 
 function isQuestion(message: unknown): message is Question {
   if (!isMarked(message) || !("ask" in message) || !("cells" in message)) return false;
-  const isAsk = message.ask === "raise" || message.ask === "read" || message.ask === "admit";
-  if (!isAsk || !Number.isSafeInteger(message.id) || !Array.isArray(message.cells)) return false;
-  return message.cells.every(message.ask === "admit" ? isAdmit : isCell);
+  if (!isAsk(message.ask) || !Number.isSafeInteger(message.id) || !Array.isArray(message.cells)) return false;
+  return message.cells.every(CHECKS[message.ask]);
 }
+
+function isAsk(ask: unknown): ask is Ask {
+  return typeof ask === "string" && Object.hasOwn(CHECKS, ask);
+}
+
+/** What each of the cells of a question must be. */
+const CHECKS: Readonly<Record<Ask, (cell: unknown) => boolean>> = {
+  raise: isCell,
+  read: isCell,
+  admit: isAdmit,
+  hold: isHold,
+  free: isFreeMessage,
+};
 
 function isCell(cell: unknown): boolean {
   if (typeof cell !== "object" || cell === null) return false;
@@ -242,7 +281,11 @@ function isCount(count: unknown): count is number {
   return Number.isSafeInteger(count) && (count as number) >= 0;
 }
 
-function bytesOf(cell: CellName & { readonly requests?: readonly AdmitRequest[] }): number {
+function bytesOf(cell: Asks[Ask]["cell"]): number {
+  if ("items" in cell || "frees" in cell) {
+    const items: readonly { readonly key: string }[] = "items" in cell ? cell.items : cell.frees;
+    return items.reduce((sum, { key }) => sum + HOLD_BYTES + UNIT_BYTES * key.length, CELL_BYTES);
+  }
   const bytes = CELL_BYTES + UNIT_BYTES * cell.key.length;
-  return cell.requests === undefined ? bytes : bytes + ADMIT_BYTES + REQUEST_BYTES * cell.requests.length;
+  return "requests" in cell ? bytes + ADMIT_BYTES + REQUEST_BYTES * cell.requests.length : bytes;
 }

@@ -29,6 +29,16 @@ export class RedisCellNames {
     const start = `${this.#start}${nameOf(key)}}:`;
     return [`${start}${sequence}`, `${start}${sequence - 1}`];
   }
+
+  /** The living and expired holds of a key: no cell has this name, because a cell's ends in digits after the last brace and a colon. */
+  holds(key: string): string {
+    return `${this.#start}${nameOf(key)}}:holds`;
+  }
+
+  /** The holds of a key that ended in a bucket of ten minutes. */
+  ended(key: string, bucket: number): string {
+    return `${this.#start}${nameOf(key)}}:ended:${bucket}`;
+  }
 }
 
 function nameOf(key: string): string {

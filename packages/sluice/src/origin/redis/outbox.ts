@@ -111,19 +111,12 @@ export class Outbox<Cell extends CellName, Answer> {
   }
 
   async #execute(call: ScriptCall, cells: readonly Cell[]): Promise<readonly Answer[]> {
-    const [key = ""] = call.keys;
-    this.#listener.sent(false);
-    const answer = await this.#route.send(key, commandOf(call, false)).catch((error: unknown) => {
-      if (!failureOf(error).message.startsWith("NOSCRIPT")) throw error;
-      // It was not executed. The whole text goes out, and the server keeps it.
-      this.#listener.sent(true);
-      return this.#route.send(key, commandOf(call, true));
-    });
+    const answer = await execute(call, this.#route, this.#listener);
     try {
       return this.#question.answersOf(cells, answer, call.mark, (failure) => this.#listener.failed(failure));
     } catch (error) {
       const failure = failureOf(error);
-      if (failure.kind === "junk") this.#route.distrust(key, failure);
+      if (failure.kind === "junk") this.#route.distrust(call.keys[0] ?? "", failure);
       throw failure;
     }
   }
@@ -143,5 +136,19 @@ export class Outbox<Cell extends CellName, Answer> {
       if (one.isAnswered || failure === null) one.resolve(one.answers);
       else one.reject(failure);
     });
+  }
+}
+
+/** Sends one call; a second time only if the server does not have its script. */
+export async function execute(call: ScriptCall, route: RedisRoute, listener: OutboxListener): Promise<unknown> {
+  const [key = ""] = call.keys;
+  listener.sent(false);
+  try {
+    return await route.send(key, commandOf(call, false));
+  } catch (error) {
+    if (!failureOf(error).message.startsWith("NOSCRIPT")) throw error;
+    // It was not executed. The whole text goes out, and the server keeps it.
+    listener.sent(true);
+    return route.send(key, commandOf(call, true));
   }
 }

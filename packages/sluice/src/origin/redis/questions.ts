@@ -5,7 +5,7 @@
 import type { Admit, Admitted, CellName, OriginCount, Raise, Read } from "../origin.ts";
 import { componentField, type RedisCellNames } from "./cell.ts";
 import type { RedisFailure } from "./failure.ts";
-import { checkAnswer, countAt, failureOfCell, type Script, scriptOf, UNKNOWN } from "./script.ts";
+import { checkAnswer, countAt, failureOfCell, type Script, scriptOf, UNKNOWN, withHolds } from "./script.ts";
 import admitText from "./scripts/admit.lua";
 import raiseText from "./scripts/raise.lua";
 import readText from "./scripts/read.lua";
@@ -33,8 +33,10 @@ const CELLS_PER_COMMAND = 64;
 /** Each has two cells, and writes. */
 const ADMITS_PER_COMMAND = 32;
 
+/** `width`: values per cell in the answer. A third one tells of the key's holds. */
 function ofCells<Cell extends CellName>(
   text: string,
+  width: 2 | 3,
   addArgs: (cell: Cell, args: string[]) => void,
 ): Question<Cell, OriginCount> {
   return {
@@ -43,11 +45,12 @@ function ofCells<Cell extends CellName>(
     keysOf: ({ key, sequence }, names) => [names.of(key, sequence)],
     addArgs,
     answersOf: (cells, answer, mark, count) => {
-      checkAnswer(answer, mark, 2 * cells.length);
+      checkAnswer(answer, mark, width * cells.length);
       return cells.map((_, i) => {
-        const known = countAt(answer, 1 + 2 * i);
-        if (known === UNKNOWN) count(failureOfCell(answer[1 + 2 * i]));
-        return known;
+        const at = 1 + width * i;
+        const known = countAt(answer, at);
+        if (known === UNKNOWN) count(failureOfCell(answer[at]));
+        return width === 3 ? withHolds(known, answer[at + 2]) : known;
       });
     },
     unknown: UNKNOWN,
@@ -56,11 +59,19 @@ function ofCells<Cell extends CellName>(
   };
 }
 
-export const READ: Question<Read, OriginCount> = ofCells(readText, ({ writer }, args) => {
+export const READ: Question<Read, OriginCount> = ofCells(readText, 2, ({ writer }, args) => {
   args.push(componentField(writer));
 });
 
-export const RAISE: Question<Raise, OriginCount> = ofCells(raiseText, ({ writer, total, expiresAtMs }, args) => {
+/** The holds of a key: a hash that has a sum, as a cell has, and the number of the holds in the place of a component. */
+export const READ_HOLDS: Question<Read, OriginCount> = {
+  ...ofCells<Read>(readText, 2, (_, args) => {
+    args.push("n");
+  }),
+  keysOf: ({ key }, names) => [names.holds(key)],
+};
+
+export const RAISE: Question<Raise, OriginCount> = ofCells(raiseText, 3, ({ writer, total, expiresAtMs }, args) => {
   args.push(componentField(writer), String(total), String(Math.ceil(expiresAtMs)));
 });
 
@@ -88,12 +99,14 @@ export const ADMIT: Question<Admit, Admitted> = {
     for (const { limit, cost } of requests) args.push(String(limit), String(cost));
   },
   answersOf: (admits, answer, mark, count) => {
-    checkAnswer(answer, mark, 5 * admits.length);
+    checkAnswer(answer, mark, 6 * admits.length);
     return admits.map(({ requests }, i) => {
-      const digits = answer[1 + 5 * i];
+      const digits = answer[1 + 6 * i];
       const allowed = digits === REPEATED ? null : allowedOf(digits, requests.length);
-      const [current, previous] = [countAt(answer, 2 + 5 * i), countAt(answer, 4 + 5 * i)];
-      if (allowed !== undefined && current !== UNKNOWN && previous !== UNKNOWN) return { allowed, current, previous };
+      const [current, previous] = [countAt(answer, 2 + 6 * i), countAt(answer, 4 + 6 * i)];
+      if (allowed !== undefined && current !== UNKNOWN && previous !== UNKNOWN) {
+        return { allowed, current: withHolds(current, answer[6 + 6 * i]), previous };
+      }
       count(failureOfCell(digits));
       return NOT_ADMITTED;
     });

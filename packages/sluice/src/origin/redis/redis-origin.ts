@@ -4,6 +4,7 @@
  * Neither limits nor retries nor a breaker are here: that is the regional layer's (origin-calls.ts).
  */
 import type { Environment } from "../../core/clock.ts";
+import type { Free, Freed, Held, Hold } from "../hold.ts";
 import type { Admit, Admitted, ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } from "../origin.ts";
 import { RedisCellNames } from "./cell.ts";
 import { ClusterRoute } from "./cluster.ts";
@@ -12,15 +13,19 @@ import { ioredisDriver, isIoredis } from "./ioredis-client.ts";
 import { NOT_CONNECTED } from "./link.ts";
 import type { RedisSettings } from "./options.ts";
 import { Outbox, type OutboxListener } from "./outbox.ts";
-import { ADMIT, RAISE, READ } from "./questions.ts";
+import { ADMIT, RAISE, READ, READ_HOLDS } from "./questions.ts";
+import { RedisHolds } from "./redis-holds.ts";
 import { ClientRoute, masterOf, type RedisRoute, type RouteListener, redisDriver, SingleRoute } from "./route.ts";
 
 export class RedisOrigin implements Origin {
   readonly #route: RedisRoute;
   readonly #raises: Outbox<Raise, OriginCount>;
   readonly #reads: Outbox<Read, OriginCount>;
+  readonly #holdReads: Outbox<Read, OriginCount>;
   /** Absent with a client that may send a command again although its server may have executed it. */
   readonly admit?: (admits: readonly Admit[]) => Promise<readonly Admitted[]>;
+  readonly hold?: (hold: Hold) => Promise<Held>;
+  readonly free?: (frees: readonly Free[], atMs: number) => Promise<Freed>;
   readonly #knowsItsLife: boolean;
   readonly #failures = new Map<string, number>();
   readonly #listeners = new Set<(event: ConnectionEvent) => void>();
@@ -57,17 +62,30 @@ export class RedisOrigin implements Origin {
     };
     this.#raises = new Outbox(RAISE, names, this.#route, listener);
     this.#reads = new Outbox(READ, names, this.#route, listener);
+    this.#holdReads = new Outbox(READ_HOLDS, names, this.#route, listener);
     if (this.#route.mayResend) return;
     const admits = new Outbox(ADMIT, names, this.#route, listener);
     this.admit = (calls) => admits.ask(calls);
+    const holds = new RedisHolds(names, this.#route, listener);
+    this.hold = (hold) => holds.hold(hold);
+    this.free = (frees, atMs) => holds.free(frees, atMs);
   }
 
   raise(raises: readonly Raise[]): Promise<readonly OriginCount[]> {
     return this.#raises.ask(raises);
   }
 
-  read(reads: readonly Read[]): Promise<readonly OriginCount[]> {
-    return this.#reads.ask(reads);
+  /** The holds of each key are read beside its cells: a hold may outlive the windows that have heard of it. */
+  async read(reads: readonly Read[]): Promise<readonly OriginCount[]> {
+    const first = new Map(reads.filter(({ key }) => isOfLimit(key)).map((read) => [read.key, read]));
+    const held = this.#holdReads.ask([...first.values()]).catch(() => []);
+    const counts = await this.#reads.ask(reads);
+    const costs = (await held).map(({ sum }) => sum);
+    const costOf = new Map([...first.keys()].map((key, i) => [key, costs[i] ?? 0]));
+    return counts.map((count, i) => {
+      const cost = costOf.get(reads[i]!.key) ?? 0;
+      return cost > 0 ? { ...count, holds: { cost, earliestMs: 0, version: 0 } } : count;
+    });
   }
 
   /**
@@ -113,6 +131,12 @@ export class RedisOrigin implements Origin {
       }
     }
   }
+}
+
+/** Keys of limits begin with a digit; those that the layers keep for themselves have no holds. */
+function isOfLimit(key: string): boolean {
+  const first = key.charCodeAt(0);
+  return first >= 0x30 && first <= 0x39;
 }
 
 function routeOf(settings: RedisSettings, environment: Environment, listener: RouteListener): RedisRoute {

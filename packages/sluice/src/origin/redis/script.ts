@@ -36,8 +36,18 @@ export const UNKNOWN: OriginCount = { sum: Number.NaN, component: Number.NaN };
 
 /** @throws RedisFailure if it is not an answer of so many values to the command with this mark. */
 export function checkAnswer(answer: unknown, mark: string, values: number): asserts answer is readonly unknown[] {
-  if (Array.isArray(answer) && answer.length === 1 + values && answer[0] === mark) return;
-  throw new RedisFailure("junk", "a reply that does not match its command: the connection is out of sync");
+  if (afterMark(answer, mark).length === values) return;
+  throw outOfSync();
+}
+
+/** What follows the mark of an answer of any length. */
+export function afterMark(answer: unknown, mark: string): readonly unknown[] {
+  if (Array.isArray(answer) && answer[0] === mark) return answer.slice(1);
+  throw outOfSync();
+}
+
+function outOfSync(): RedisFailure {
+  return new RedisFailure("junk", "a reply that does not match its command: the connection is out of sync");
 }
 
 /** Sum and component as an answer has them at `at`; UNKNOWN if they are not those of a cell. */
@@ -46,10 +56,18 @@ export function countAt(answer: readonly unknown[], at: number): OriginCount {
   return sum >= component && component >= 0 ? { sum, component } : UNKNOWN;
 }
 
+/** A count, with the living holds of its key as the field `h` of a cell has them: "version cost deadline". */
+export function withHolds(count: OriginCount, text: unknown): OriginCount {
+  if (typeof text !== "string" || text === "" || count === UNKNOWN) return count;
+  const [version = Number.NaN, cost = Number.NaN, earliestMs = Number.NaN] = text.split(" ").map(numberOf);
+  const isValid = ![version, cost, earliestMs].some(Number.isNaN);
+  return isValid ? { ...count, holds: { cost, earliestMs, version } } : count;
+}
+
 const DIGITS = /^\d{1,16}$/;
 
 /** An integer that can be exact, or NaN. */
-function numberOf(value: unknown): number {
+export function numberOf(value: unknown): number {
   const number = typeof value === "string" && DIGITS.test(value) ? Number(value) : value;
   return Number.isSafeInteger(number) ? (number as number) : Number.NaN;
 }

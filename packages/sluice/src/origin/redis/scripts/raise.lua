@@ -4,10 +4,10 @@ Guarantee  All of a call happens at once. A component never falls, `t` is the su
            they are more, and a repeated call changes nothing. No cell is ever without an expiry, and an expiry only moves forward. What is not a cell is left as it is.
 KEYS       one a cell
 ARGV       a mark of the caller's; then three a cell: the component's field, its total, the expiry in Unix milliseconds
-Answer     the mark; then two a cell: the sum and the component that hold now, or an error's text and 0. Sums are texts: a client
+Answer     the mark; then three a cell: the sum and the component that hold now, or an error's text and 0; and `h`. Sums are texts: a client
            may round an integer near the largest exact one
 
-A cell is a hash: `t` the sum, `e` the expiry, and a field for each component.
+A cell is a hash: `t` the sum, `e` the expiry, `h` what hold.lua and free.lua say of the key's holds, and a field for each component.
 ]]
 local MOST = 9007199254740991
 
@@ -25,19 +25,20 @@ local function isForeign(key, held)
 end
 
 local function raise(key, field, total, expiry)
-  local held = redis.pcall('HMGET', key, 't', field, 'e')
-  if held.err then return held.err, 0 end
-  if isForeign(key, held) then return 'JUNK not a cell', 0 end
+  local held = redis.pcall('HMGET', key, 't', field, 'e', 'h')
+  if held.err then return held.err, 0, '' end
+  local holds = held[4] or ''
+  if isForeign(key, held) then return 'JUNK not a cell', 0, '' end
   local sum, component = tonumber(held[1] or 0), tonumber(held[2] or 0)
-  if not isCount(sum) or not isCount(component) or component > sum then return 'JUNK not a cell', 0 end
+  if not isCount(sum) or not isCount(component) or component > sum then return 'JUNK not a cell', 0, '' end
   local rise = tonumber(total) - component
   local isLater = tonumber(expiry) > (tonumber(held[3] or 0) or 0)
   local text = held[1] or '0'
-  if rise <= 0 and not (isLater and held[1]) then return text, component end
+  if rise <= 0 and not (isLater and held[1]) then return text, component, holds end
   -- Asked before anything is written: a user who may not set expiries must not leave a cell without one. It is not tried out
   -- instead: a script that has written something is no longer refused when memory runs out.
   if isLater and redis.acl_check_cmd and not redis.acl_check_cmd('PEXPIREAT', key, expiry) then
-    return 'NOPERM no right to pexpireat', 0
+    return 'NOPERM no right to pexpireat', 0, ''
   end
   local written
   if rise > 0 then
@@ -53,19 +54,19 @@ local function raise(key, field, total, expiry)
   else
     written = redis.pcall('HSET', key, 'e', expiry)
   end
-  if type(written) == 'table' and written.err then return written.err, 0 end
+  if type(written) == 'table' and written.err then return written.err, 0, '' end
   if isLater then
     local expires = redis.pcall('PEXPIREAT', key, expiry)
     if type(expires) == 'table' and expires.err then
       redis.pcall('DEL', key)
-      return expires.err, 0
+      return expires.err, 0, ''
     end
   end
-  return text, component
+  return text, component, holds
 end
 
 local answer = { ARGV[1] }
 for i, key in ipairs(KEYS) do
-  answer[2 * i], answer[2 * i + 1] = raise(key, ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1])
+  answer[3 * i - 1], answer[3 * i], answer[3 * i + 1] = raise(key, ARGV[3 * i - 1], ARGV[3 * i], ARGV[3 * i + 1])
 end
 return answer
