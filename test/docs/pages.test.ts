@@ -138,10 +138,15 @@ describe("examples", () => {
     vi.restoreAllMocks();
   });
 
-  test("stand in both READMEs and on the page of errors", () => {
+  test("stand in both READMEs, on the page of the library and on the page of errors", () => {
     const withExamples = new Set(examples.map(({ place }) => place.replace(/:\d+$/, "")));
     expect([...withExamples]).toEqual(
-      expect.arrayContaining(["README.md", join("packages", "sluice", "README.md"), join("docs", "errors.md")]),
+      expect.arrayContaining([
+        "README.md",
+        join("packages", "sluice", "README.md"),
+        join("docs", "library.md"),
+        join("docs", "errors.md"),
+      ]),
     );
   });
 
@@ -167,9 +172,9 @@ describe("examples", () => {
     expect(complaints(commented)).toEqual([]);
   });
 
-  test("of the package's README stand in the README too", () => {
+  test("of the package's README stand on the page of the library, too", () => {
     const code = (page: string) => examplesOf(page).map(({ text }) => text.trim());
-    expect(code("README.md")).toEqual(expect.arrayContaining(code("packages/sluice/README.md")));
+    expect(code("docs/library.md")).toEqual(expect.arrayContaining(code("packages/sluice/README.md")));
   });
 });
 
@@ -229,6 +234,16 @@ describe("links", () => {
       return fragment !== undefined && !anchorsOf(file).has(fragment);
     });
     expect(broken).toEqual([]);
+  });
+
+  test("the index of docs/ names every page", () => {
+    const index = read("docs/README.md");
+    const missing = pages.filter((page) => /^docs\/[\w-]+\.md$/.test(page) && page !== "docs/README.md");
+    expect(missing.filter((page) => !index.includes(`](${page.slice("docs/".length)})`))).toEqual([]);
+  });
+
+  test("the README has at most 150 lines", () => {
+    expect(read("README.md").split("\n").length).toBeLessThanOrEqual(150);
   });
 
   test("the packed README links to nothing outside its package", () => {
