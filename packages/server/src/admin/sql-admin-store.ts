@@ -5,9 +5,8 @@
  * Invariant: the reads of the directory have a connection of their own and wait for nothing that a client can ask for.
  */
 import { hash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../system/system.ts";
-import { isPreset, newId } from "./admin-id.ts";
+import { newId } from "./admin-id.ts";
 import { type AdminTables, adminTables, ensureAdminSchema } from "./admin-schema.ts";
 import {
   type Actor,
@@ -15,21 +14,20 @@ import {
   AdminStoreAway,
   type AuditQuestion,
   type Changes,
-  type Deletable,
-  KeyNotRoot,
   type NamespaceFlags,
   NamespaceLimitReached,
   NameTaken,
 } from "./admin-store.ts";
 import { ChangeBrake } from "./change-brake.ts";
 import { ChangeQueue } from "./change-queue.ts";
+import { presetKey, putKey, replaceKey, revokeKey } from "./key-changes.ts";
 import { NamespaceCensus } from "./namespace-census.ts";
 import { NamespacePurge } from "./namespace-purge.ts";
+import { readChanges } from "./read-changes.ts";
 import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
 import { type AuditBounds, readAuditRows } from "./sql-audit.ts";
 import { lookupUnder, SqlChange } from "./sql-change.ts";
-import { type RunSql, SqlFailure, type SqlLink, type SqlRow } from "./sql-link.ts";
-import { type Kind, type Records, recordIn, recordsIn } from "./stored-record.ts";
+import { type RunSql, SqlFailure, type SqlLink } from "./sql-link.ts";
 
 export interface SqlAdminOptions {
   /** What the names of the tables begin with. */
@@ -128,7 +126,7 @@ export class SqlAdminStore implements AdminStore {
 
   async changesSince(revision: number): Promise<Changes | null> {
     await this.#ensureSchema();
-    return this.#links.reads.ask((run) => this.#readChanges(run, revision));
+    return this.#links.reads.ask((run) => readChanges(run, this.#tables, revision));
   }
 
   createWorkspace(workspace: WorkspaceRecord, key: KeyRecord | null, actor: Actor): Promise<boolean> {
@@ -260,41 +258,15 @@ export class SqlAdminStore implements AdminStore {
   }
 
   replaceKey(id: string, successor: KeyRecord, untilMs: number | null, actor: Actor): Promise<boolean> {
-    return this.#change(actor, async (change) => {
-      const before = await change.byId("key", id);
-      if (before === null) return false;
-      await putKey(change, successor, "key.create");
-      if (untilMs === null) await dropKey(change, before);
-      else await putKey(change, { ...before, expiresAtMs: untilMs }, "key.expire");
-      return true;
-    });
+    return this.#change(actor, (change) => replaceKey(change, id, successor, untilMs));
   }
 
   deleteKey(id: string, actor: Actor): Promise<boolean> {
-    return this.#change(actor, async (change) => {
-      const before = await change.byId("key", id);
-      if (before === null) return false;
-      await dropKey(change, before);
-      return true;
-    });
+    return this.#change(actor, (change) => revokeKey(change, id));
   }
 
   presetKey(key: KeyRecord, actor: Actor): Promise<void> {
-    return this.#change(actor, async (change) => {
-      const before = await change.byLookup("key", key.hash);
-      const same = before?.workspaceId === key.workspaceId ? before : null;
-      const { permissions, isDisabled, expiresAtMs } = key;
-      const after: KeyRecord = { ...key, ...same, permissions, isDisabled, expiresAtMs };
-      // Whoever sets the key that was printed means that one. Any other would become a root key by a slip of the configuration.
-      if (same !== null && !isPreset(same) && !isDeepStrictEqual(same, after)) {
-        throw new KeyNotRoot(`${same.id} has that token, and is not an active root key`);
-      }
-      await putKey(change, after, "key.preset");
-      for (const other of await change.all("key")) {
-        if (!isPreset(other) || other.workspaceId !== key.workspaceId || other.hash === key.hash) continue;
-        await putKey(change, { ...other, isDisabled: true }, "key.disable");
-      }
-    });
+    return this.#change(actor, (change) => presetKey(change, key));
   }
 
   async readAudit(workspaceId: string, question: AuditQuestion): Promise<readonly AuditRecord[]> {
@@ -375,67 +347,6 @@ export class SqlAdminStore implements AdminStore {
     }
     return this.#schema;
   }
-
-  /**
-   * The revision first: every change up to it is committed and will be seen. A row may be newer than it, and comes again next time.
-   * Who knows more than there is (a backup was restored), or has missed deletions that were cleared away, gets everything.
-   */
-  async #readChanges(run: RunSql, revision: number): Promise<Changes | null> {
-    const [head] = await run(`SELECT revision, purged FROM ${this.#tables.revision} WHERE id = 1`);
-    const now = Number(head?.["revision"] ?? 0);
-    if (now === revision && revision > 0) return null;
-    const isWhole = revision === 0 || revision > now || revision < Number(head?.["purged"] ?? 0);
-    const rows = await run(
-      `SELECT kind, id, is_deleted, record FROM ${this.#tables.records} WHERE revision > ?${isWhole ? " AND is_deleted = 0" : ""}
-        ORDER BY revision`,
-      isWhole ? 0 : revision,
-    );
-    return {
-      revision: now,
-      isWhole,
-      corrupt: rows.filter(isCorrupt).map((row) => `${row["kind"]} ${row["id"]}`),
-      workspaces: recordsIn("workspace", ofKind("workspace", rows)),
-      namespaces: allRecordsOf("namespace", rows),
-      overrides: allRecordsOf("override", rows),
-      keys: allRecordsOf("key", rows),
-    };
-  }
-}
-
-/** What never changes of a key stays as it was made, whoever saves it. */
-async function putKey(change: SqlChange, key: KeyRecord, action: string): Promise<void> {
-  const before = await change.byId("key", key.id);
-  if (before === null) {
-    const other = await change.byLookup("key", key.hash);
-    if (other !== null) throw new NameTaken(`${other.id} has that token`);
-  }
-  const { workspaceId, hash: keyHash, start, createdAtMs } = before ?? key;
-  const after: KeyRecord = { ...key, workspaceId, hash: keyHash, start, createdAtMs };
-  await change.write({ kind: "key", before, after, lookup: keyHash, action });
-}
-
-function dropKey(change: SqlChange, before: KeyRecord): Promise<void> {
-  return change.write({ kind: "key", before, after: before, lookup: null, isDeleted: true, action: "key.revoke" });
-}
-
-function ofKind(kind: Kind, rows: readonly SqlRow[]): readonly SqlRow[] {
-  return rows.filter((row) => row["kind"] === kind);
-}
-
-const KINDS: readonly Kind[] = ["workspace", "namespace", "override", "key"];
-
-/** Rows of a kind that only a newer release knows are not. */
-function isCorrupt(row: SqlRow): boolean {
-  const kind = KINDS.find((known) => known === row["kind"]);
-  return kind !== undefined && recordIn(kind, row) === null;
-}
-
-/** With those that are gone. */
-function allRecordsOf<K extends Kind>(kind: K, rows: readonly SqlRow[]): readonly (Records[K] & Deletable)[] {
-  return ofKind(kind, rows).flatMap((row) => {
-    const record = recordIn(kind, row);
-    return record === null ? [] : { ...record, isDeleted: Number(row["is_deleted"]) !== 0 };
-  });
 }
 
 function lastOf(deleted: readonly NamespaceRecord[]): NamespaceRecord | undefined {
