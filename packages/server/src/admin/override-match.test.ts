@@ -1,28 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { SYSTEM } from "../system/system.ts";
+import { exampleOverride } from "./example-override.ts";
 import { MatchMemory } from "./match-memory.ts";
 import { OverrideMatch } from "./override-match.ts";
 import { PatternIndex } from "./pattern-index.ts";
 import { PatternText } from "./pattern-text.ts";
-import type { OverrideRecord } from "./records.ts";
-
-function override(identifier: string): OverrideRecord {
-  return {
-    id: `rlor_${identifier}`,
-    workspaceId: "default",
-    namespaceId: "rlns_1",
-    identifier,
-    limit: 1,
-    durationMs: 1_000,
-    isShadow: false,
-    updatedAtMs: 0,
-  };
-}
 
 function matchOf(texts: Iterable<string>): OverrideMatch {
   const match = new OverrideMatch(new PatternText(SYSTEM.random), new MatchMemory());
-  for (const text of texts) match.set(override(text));
+  for (const text of texts) match.set(exampleOverride(text));
   return match;
 }
 
@@ -100,7 +87,7 @@ describe("override match", () => {
         const match = matchOf(before);
         for (const { kind, text: one } of steps) {
           if (kind === "set") {
-            match.set(override(one));
+            match.set(exampleOverride(one));
             there.add(one);
           } else if (kind === "delete") {
             match.delete(one);
@@ -118,11 +105,11 @@ describe("override match", () => {
   test("what was found before is forgotten when a pattern comes or goes", () => {
     const match = matchOf(Array.from({ length: 20 }, (_, i) => `${"user_1".slice(0, i % 6)}*${i}`));
     const applied = () => match.for("user_17")?.identifier;
-    match.set(override("u*"));
+    match.set(exampleOverride("u*"));
     expect(applied()).toBe("user_*17");
     match.delete("user_*17");
     expect(applied()).toBe("u*7");
-    match.set(override("user_1*"));
+    match.set(exampleOverride("user_1*"));
     expect(applied()).toBe("user_1*");
     match.delete("user_1*");
     expect(applied()).toBe("u*7");
@@ -144,7 +131,7 @@ describe("use", () => {
   test("an override with a long text counts once per 128 UTF-16 units, until it is deleted", () => {
     const match = matchOf(["a", "b".repeat(128), "c".repeat(129), "\u{1F600}".repeat(512)]);
     expect(match.use.overrides).toBe(1 + 1 + 2 + 8);
-    match.set({ ...override("c".repeat(129)), limit: 2 });
+    match.set({ ...exampleOverride("c".repeat(129)), limit: 2 });
     match.delete("\u{1F600}".repeat(512));
     expect(match.use.overrides).toBe(1 + 1 + 2);
   });

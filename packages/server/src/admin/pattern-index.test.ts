@@ -1,26 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SYSTEM } from "../system/system.ts";
+import { exampleOverride } from "./example-override.ts";
 import { PatternIndex } from "./pattern-index.ts";
 import { PatternText } from "./pattern-text.ts";
-import type { OverrideRecord } from "./records.ts";
-
-function override(identifier: string): OverrideRecord {
-  return {
-    id: `rlor_${identifier}`,
-    workspaceId: "default",
-    namespaceId: "rlns_1",
-    identifier,
-    limit: 1,
-    durationMs: 1_000,
-    isShadow: false,
-    updatedAtMs: 0,
-  };
-}
 
 function indexOf(texts: Iterable<string>): PatternIndex {
   const index = new PatternIndex(new PatternText(SYSTEM.random));
-  for (const text of texts) index.set(override(text));
+  for (const text of texts) index.set(exampleOverride(text));
   return index;
 }
 
@@ -82,7 +69,7 @@ describe("pattern index", () => {
 
   test("an override that is set again is the one that is found", () => {
     const index = indexOf(["*mid*"]);
-    index.set({ ...override("*mid*"), limit: 7 });
+    index.set({ ...exampleOverride("*mid*"), limit: 7 });
     expect(index.match("a mid b")?.limit).toBe(7);
     expect(index.size).toBe(1);
   });

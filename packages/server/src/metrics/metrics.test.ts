@@ -40,6 +40,17 @@ function seriesOf(text: string): Map<string, number> {
   );
 }
 
+/** Its reason and its source are the test's. */
+const DECISION = {
+  success: true,
+  limit: 1,
+  remaining: 0,
+  reset: 0,
+  current: 1,
+  degraded: false,
+  retryAfterMs: 0,
+} as const;
+
 describe("metrics", () => {
   test("the page lists exactly what the table exports", async () => {
     for (const { name } of METRICS) expect(metricsPage()).toContain(`\`${name}\``);
@@ -57,16 +68,7 @@ describe("metrics", () => {
 
   test("every family of a server with both layers is told, with the labels that the table names", async () => {
     const tally = new Tally();
-    const decision = {
-      success: true,
-      limit: 1,
-      remaining: 0,
-      reset: 0,
-      current: 1,
-      degraded: false,
-      retryAfterMs: 0,
-    } as const;
-    tally.decided(namespace(1), { ...decision, reason: "allowed", source: "local" }, false);
+    tally.decided(namespace(1), { ...DECISION, reason: "allowed", source: "local" }, false);
     tally.answered("ratelimit.limit", 200, 0.3);
     const parentStore = {
       cells: 3,
@@ -118,19 +120,10 @@ describe("metrics", () => {
 
   test("a workspace that has taken all names gives some up for the others, and nothing goes uncounted", () => {
     const tally = new Tally();
-    const decision = {
-      success: true,
-      limit: 1,
-      remaining: 0,
-      reset: 0,
-      current: 1,
-      degraded: false,
-      retryAfterMs: 0,
-    } as const;
     const decide = (workspaceId: string, number: number) =>
       tally.decided(
         { ...namespace(number), id: `${workspaceId} ${number}`, workspaceId },
-        { ...decision, reason: "allowed", source: "local" },
+        { ...DECISION, reason: "allowed", source: "local" },
         false,
       );
     const namesOf = (workspaceId: string) =>
@@ -171,16 +164,7 @@ describe("metrics", () => {
 
   test("a name of a namespace cannot break a line", async () => {
     const tally = new Tally();
-    const decision = {
-      success: true,
-      limit: 1,
-      remaining: 0,
-      reset: 0,
-      current: 1,
-      degraded: false,
-      retryAfterMs: 0,
-    } as const;
-    tally.decided(namespace(7), { ...decision, reason: "allowed", source: "local" }, false);
+    tally.decided(namespace(7), { ...DECISION, reason: "allowed", source: "local" }, false);
     const text = metricsText([await reading(tally)], { version: "1", region: "eu" });
     expect(text).toContain(String.raw`namespace="name 7 \"quoted\" \\ and\nbroken"`);
     for (const line of text.trimEnd().split("\n"))
