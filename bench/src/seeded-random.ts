@@ -1,15 +1,12 @@
 /** Random numbers that a seed decides: the order of keys and of contenders is the same in every run of one seed. */
+import { SeededRandom } from "../../packages/sim/src/model/seeded-random.ts";
+
 export type Random = () => number;
 
-/** mulberry32: 32 bits of state, evenly spread, enough to shuffle with. Returns numbers in [0, 1). */
+/** Numbers from 0 up to, but not including, 1: the simulator's. */
 export function seededRandom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const random = new SeededRandom(seed);
+  return () => random.fraction();
 }
 
 /** Shuffles in place (Fisher-Yates). */

@@ -1,4 +1,4 @@
-/** Chance in a simulated world: the same seed gives the same draws. `fork` gives each part a stream of its own. */
+/** Seeded chance, for simulated worlds, tests and benchmarks: the same seed gives the same draws. */
 import type { Random } from "sluice";
 
 export class SeededRandom implements Random {
@@ -27,8 +27,13 @@ export class SeededRandom implements Random {
     return low + Math.floor(this.fraction() * (high - low + 1));
   }
 
+  /** An integer from 0 to `bound - 1`. */
+  below(bound: number): number {
+    return Math.floor(this.fraction() * bound);
+  }
+
   pick<T>(items: readonly T[]): T {
-    return items[this.between(0, items.length - 1)] as T;
+    return items[this.below(items.length)] as T;
   }
 
   chance(probability: number): boolean {
