@@ -201,9 +201,9 @@ describe("a server that has just become ready", () => {
 describe("a rolling restart under load", () => {
   test("loses no accepted request, and answers no 5xx", async () => {
     const load = new RequestLoad({
-      loops: 4,
+      clients: 4,
       operation: "limit",
-      body: { namespace: "api", identifier: "rolling-restart", limit: 1_000_000_000, duration: DURATION },
+      bodyOf: () => ({ namespace: "api", identifier: "rolling-restart", limit: 1_000_000_000, duration: DURATION }),
     });
     load.targets = servers.slice(0, 2);
     for (const old of [...load.targets]) {
@@ -216,7 +216,8 @@ describe("a rolling restart under load", () => {
       load.targets = load.targets.filter((one) => one !== old);
       await load.more(30);
     }
-    const { statuses, unanswered } = await load.stop();
+    await load.stop();
+    const { statuses, unanswered } = load;
     for (const server of load.targets) expect((await server.stop()).code).toBe(0);
     expect([...statuses.keys()]).toEqual([200]);
     const cells = (await storedCells(redis[0]!)).filter(({ name }) => name.includes("rolling-restart"));

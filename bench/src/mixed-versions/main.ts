@@ -9,10 +9,12 @@ import { removeFolder, temporaryFolder } from "../../../test/rig/child-processes
 import { MariadbServer } from "../../../test/rig/mariadb-server.ts";
 import { poll } from "../../../test/rig/poll.ts";
 import { RedisServer } from "../../../test/rig/redis-server.ts";
+import type { RequestLoad } from "../../../test/rig/request-load.ts";
 import { SluiceServer } from "../../../test/rig/sluice-server.ts";
 import { storedCells } from "../../../test/rig/stored-cells.ts";
 import { checkOut, commitOf } from "./checkout.ts";
-import { type Answers, DURATION, Load, NAMESPACE } from "./load.ts";
+import type { Ledger } from "./ledger.ts";
+import { type Answers, DURATION, mixedLoad, NAMESPACE } from "./load.ts";
 
 /** The server's API was complete, and traces, request logs and listChanges were not there yet. */
 const FROM_DEFAULT = "d09696c";
@@ -96,7 +98,7 @@ async function counted(server: SluiceServer): Promise<Answers> {
 }
 
 /** One by one: the new one is ready before the old one is told to stop, and clients go on asking both until it refuses them. */
-async function replace(load: Load, from: Version, to: Version): Promise<void> {
+async function replace(load: RequestLoad, from: Version, to: Version): Promise<void> {
   say(`\n${from.name} -> ${to.name}`);
   for (const old of [...load.targets]) {
     await load.more(requests);
@@ -121,8 +123,8 @@ async function stored(): Promise<Map<string, number>> {
 }
 
 /** A region of the other version learns by SQL what was counted here. */
-async function checkFar(load: Load, version: Version): Promise<void> {
-  const [identifier, { limit }] = [...load.ledger.accounts].findLast(([, { denied }]) => denied > 0)!;
+async function checkFar(ledger: Ledger, version: Version): Promise<void> {
+  const [identifier, { limit }] = [...ledger.accounts].findLast(([, { denied }]) => denied > 0)!;
   const far = await start(version, "far");
   const body = { namespace: NAMESPACE, identifier, limit, duration: DURATION, cost: 0 };
   const isDenied = await poll(
@@ -135,16 +137,16 @@ async function checkFar(load: Load, version: Version): Promise<void> {
 }
 
 try {
-  const load = new Load(CLIENTS);
+  const { load, ledger, answers } = mixedLoad(CLIENTS);
   load.targets = [await start(older), await start(older)];
   await replace(load, older, newer);
-  await checkFar(load, older);
+  await checkFar(ledger, older);
   await replace(load, newer, older);
-  await checkFar(load, newer);
+  await checkFar(ledger, newer);
   await load.stop();
 
   say("\nin the end");
-  const { ledger, statuses, answers, refused } = load;
+  const { statuses, refused } = load;
   const unanswered = ledger.total("unanswered");
   for (const server of load.targets) {
     const own = await counted(server);
