@@ -1,5 +1,6 @@
 /** docs/lab.md: one row per part. A part that was not run keeps its older row. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { markdownTable } from "../../packages/server/src/text/columns.ts";
 
 export interface Row {
   readonly part: string;
@@ -43,11 +44,8 @@ export function rowsOf(page: string): Row[] {
 }
 
 function pageOf(rows: readonly Row[]): string {
-  const cells = [COLUMNS, ...rows.map((row) => COLUMNS.map((column) => escaped(row[column])))];
-  const widths = COLUMNS.map((_, i) => Math.max(...cells.map((row) => row[i]!.length)));
-  const line = (row: readonly string[]) => `| ${row.map((cell, i) => cell.padEnd(widths[i]!)).join(" | ")} |`;
-  const [head, ...body] = cells;
-  return [HEAD, line(head!), line(widths.map((width) => "-".repeat(width))), ...body.map(line), ""].join("\n");
+  const cells = rows.map((row) => COLUMNS.map((column) => escaped(row[column])));
+  return [HEAD, markdownTable(COLUMNS, cells), ""].join("\n");
 }
 
 /** A cell's text must not end the cell or the row. */

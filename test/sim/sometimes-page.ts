@@ -1,6 +1,7 @@
 /** docs/sometimes.md as the lab's campaign writes it: what must come up in a campaign, and how often it did. */
 import { readFileSync } from "node:fs";
 import * as sim from "@sluice/sim";
+import { markdownTable } from "../../packages/server/src/text/columns.ts";
 
 /**
  * A campaign of so many worlds may miss a situation with a chance of e^-20 if it is expected in 20 of them: once in half a billion
@@ -20,10 +21,6 @@ export function sometimesPage(
   const rows = sim.MARK_NAMES.map(
     (mark) => [mark, sim.MARKS[mark], sim.whole(totals.marks[mark]), sim.whole(worldsWith[mark])] as const,
   );
-  const widths = HEAD.map((_, i) => Math.max(...[HEAD, ...rows].map((row) => row[i as 0].length)));
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, i) => (i < 2 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join(" | ")} |`;
-  const rule = widths.map((width, i) => (i < 2 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
   return [
     "# What a campaign must meet",
     "",
@@ -37,9 +34,7 @@ export function sometimesPage(
     `${sim.whole(totals.decisions)} decisions, ${totals.falseDenials} false denials, ${totals.viewsAbove} views above the truth. The largest excess used ${totals.ratioMax.toFixed(2)}`,
     "of its bound E (of those with E of 10 or more).",
     "",
-    line(HEAD),
-    `| ${rule.join(" | ")} |`,
-    ...rows.map(line),
+    markdownTable(HEAD, rows, 2),
     "",
   ].join("\n");
 }

@@ -1,4 +1,5 @@
 /** docs/metrics.md, from the table of metrics. */
+import { markdownTable } from "../text/columns.ts";
 import { METRICS, type Metric } from "./metric-table.ts";
 
 const HEAD = `# Metrics
@@ -25,7 +26,6 @@ const SECTIONS: readonly (readonly [string, RegExp])[] = [
 
 /** Names by which operators may know the parts of the denial channel, and the names here. */
 const NAMES: readonly (readonly string[])[] = [
-  ["the specification calls it", "here"],
   ["breaker `ratelimitOrigin`", "`sluice_origin_breaker`, `sluice_origin_breaker_opened_total`"],
   ["breaker `ratelimit_blocklist_writes`", "`sluice_denials_breaker`, `sluice_denials_breaker_opened_total`"],
   ["table `ratelimit_blocklist`", "table `sluice_denials`"],
@@ -36,7 +36,7 @@ const NAMES: readonly (readonly string[])[] = [
 
 const TAIL = `## Names of the specification
 
-${tableOf(NAMES)}
+${markdownTable(["the specification calls it", "here"], NAMES)}
 
 In the library the breakers are \`stats().origin.breaker\` and \`stats().global.denials.breaker\`; \`onEvent\` reports both as events of the kind
 \`breaker\`, with the layers \`origin\` and \`denials\`.
@@ -57,27 +57,11 @@ const COLUMNS = ["metric", "type", "labels", "meaning"];
 export function metricsPage(): string {
   const sections = SECTIONS.map(([title, pattern]) => {
     const rows = METRICS.filter(({ name }) => pattern.test(name)).map(rowOf);
-    return `## ${title}\n\n${tableOf([COLUMNS, ...rows])}\n`;
+    return `## ${title}\n\n${markdownTable(COLUMNS, rows)}\n`;
   });
   return [HEAD, ...sections, TAIL].join("\n");
 }
 
 function rowOf({ name, type, labels, help }: Metric): string[] {
   return [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(", "), help];
-}
-
-/** Its columns are aligned, as the formatter wants them. */
-function tableOf(rows: readonly (readonly string[])[]): string {
-  const [head = [], ...body] = rows;
-  const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const line = (row: readonly string[], fill: string) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column]!, fill)).join(" | ")} |`;
-  return [
-    line(head, " "),
-    line(
-      head.map(() => ""),
-      "-",
-    ),
-    ...body.map((row) => line(row, " ")),
-  ].join("\n");
 }

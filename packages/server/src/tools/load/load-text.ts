@@ -1,4 +1,5 @@
 /** The result of a load as a person reads it. */
+import { alignedLines } from "../../text/columns.ts";
 import { whole } from "../../text/figures.ts";
 import type { Percentiles } from "./latencies.ts";
 import type { LoadResult } from "./load-result.ts";
@@ -13,9 +14,9 @@ export function loadText(result: LoadResult): string {
   const parts = [
     `${whole(due)} requests due, ${whole(answered)} answered in ${seconds} s: ${whole(answeredPerSecond)} per second`,
     "",
-    aligned([["outcome", "requests", "share"], ...outcomesOf(result)]),
+    inColumns([["outcome", "requests", "share"], ...outcomesOf(result)]),
     "",
-    aligned([
+    inColumns([
       ["latency, ms", "p50", "p90", "p99", "p99.9", "max"],
       ["from when it was due", ...figuresOf(latencyMs.corrected)],
       ["from when it was sent", ...figuresOf(latencyMs.service)],
@@ -61,9 +62,6 @@ function share(count: number, all: number): string {
 }
 
 /** The first column from the left, figures from the right. */
-function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
-  return rows
-    .map((row) => row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join("  "))
-    .join("\n");
+function inColumns(rows: readonly (readonly string[])[]): string {
+  return alignedLines(rows, { rightFrom: 1 }).join("\n");
 }

@@ -1,4 +1,5 @@
 /** The report for a terminal: what was planned, window by window, over time, in figures, and what to do about it. */
+import { alignedLines } from "../../text/columns.ts";
 import { rate, ratio, span, whole } from "../../text/figures.ts";
 import type { Measured } from "../plan/measured.ts";
 import { isConverging, type Plan } from "../plan/plan.ts";
@@ -65,10 +66,8 @@ function windowTable({ windows, plan }: Measured): string {
   );
   const worst = windows.reduce((best, { admitted }, i) => (admitted > windows[best]!.admitted ? i : best), 0);
   const all = [head, ...shortened(rows, worst)];
-  const widths = head.map((_, i) => Math.max(...all.map((row) => row[i]!.length)));
-  return all
-    .map((row) => row.map((text, i) => (i === 0 ? text.padEnd(widths[i]!) : text.padStart(widths[i]!))).join("   "))
-    .map((line) => `  ${line}`.trimEnd())
+  return alignedLines(all, { gap: "   ", rightFrom: 1 })
+    .map((line) => `  ${line}`)
     .join("\n");
 }
 
