@@ -240,8 +240,8 @@ export const TESTED_CANARIES: readonly TestedCanary[] = [
     patches: [
       {
         file: "origin/refresh.ts",
-        find: "const outcome: Promise<ReadOutcome> = settled.catch(() => {",
-        replace: "void settled.then(() => {});\n      const outcome: Promise<ReadOutcome> = settled.catch(() => {",
+        find: "const outcome: Promise<Outcome> = settled.catch(() => {",
+        replace: "void settled.then(() => {});\n      const outcome: Promise<Outcome> = settled.catch(() => {",
       },
     ],
     suite: "test/protocol/unhandled.test.ts",

@@ -1,4 +1,5 @@
 /** Every canary that ends a hunt by itself, by name. */
+import { ADMIT_CANARIES } from "./admit-canaries.ts";
 import { AUDIT_CANARIES } from "./audit-canaries.ts";
 import type { Canary } from "./canary.ts";
 import { ALARMED_CANARIES } from "./checker-canaries.ts";
@@ -9,6 +10,7 @@ import { ORIGIN_CANARIES } from "./origin-canaries.ts";
 export const CANARIES: readonly Canary[] = [
   ...ENGINE_CANARIES,
   ...ORIGIN_CANARIES,
+  ...ADMIT_CANARIES,
   ...GLOBAL_CANARIES,
   ...AUDIT_CANARIES,
   ...ALARMED_CANARIES,

@@ -18,6 +18,19 @@ export const ALARMED_CANARIES: readonly Canary[] = [
     noticedBy: ["lower bound", "false denial"],
   },
   {
+    name: "truth-without-admitted",
+    breaks: "the checker does not take what an origin admits for accepted before the process says so",
+    patches: [
+      {
+        file: "sim/checker/truth.ts",
+        find: "      if (rise > 0) this.#accept(",
+        replace: "      if (rise < 0) this.#accept(",
+      },
+    ],
+    noticedBy: ["lower bound", "own"],
+    world: () => ({ hasOrigin: true, admits: "life" }),
+  },
+  {
     name: "bound-without-a-horizon",
     breaks: "the bound E allows no time for news to travel",
     patches: [
@@ -63,8 +76,8 @@ export const BLIND_CANARIES: readonly BlindCanary[] = [
     patches: [
       {
         file: "sim/checker/lower-bound.ts",
-        find: "if (own === accepted) return undefined;",
-        replace: "if (own >= 0) return undefined;",
+        find: "if (own === accepted || ",
+        replace: "if (own >= 0 || ",
       },
     ],
     beside: "await-between-check-and-commit",

@@ -228,8 +228,8 @@ function takeBack(engine: Engine, items: readonly BatchItem[]): void {
     patches: [
       {
         file: "engine/ledger.ts",
-        find: "return (this.#marks[slot]! & UNREPLAYED) !== 0;",
-        replace: "return false;",
+        find: "return (this.#marks[slot]! & (UNREPLAYED | CALLING)) !== 0;",
+        replace: "return (this.#marks[slot]! & CALLING) !== 0;",
       },
     ],
     noticedBy: ["shutdown", "conservation", "excess"],

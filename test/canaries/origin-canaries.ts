@@ -96,8 +96,8 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/replay.ts",
-        find: "this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();",
-        replace: "this.#heartbeat.hasLost(beat, beatAnswer)) this.losses++;",
+        find: "    if (hasLost) this.#replayAll();",
+        replace: "    if (hasLost) this.losses++;",
       },
       {
         file: "origin/cell-merge.ts",
@@ -114,8 +114,8 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/replay.ts",
-        find: "this.#heartbeat.hasLost(beat, beatAnswer)) this.#replayAll();",
-        replace: "this.#heartbeat.hasLost(beat, beatAnswer)) this.losses++;",
+        find: "    if (hasLost) this.#replayAll();",
+        replace: "    if (hasLost) this.losses++;",
       },
     ],
     noticedBy: ["conservation", "excess"],
@@ -133,8 +133,8 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
       },
       {
         file: "origin/regional-layer.ts",
-        find: "table.isSettled(slot, sequence, this.#engine.clock.monoMs());",
-        replace: "table.isSettled(slot, sequence, Number.POSITIVE_INFINITY);",
+        find: "table.isSettled(slot, sequence, this.#engine.clock.monoMs()) &&",
+        replace: "table.isSettled(slot, sequence, Number.POSITIVE_INFINITY) &&",
       },
       {
         file: "origin/regional-layer.ts",

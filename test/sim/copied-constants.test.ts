@@ -60,7 +60,7 @@ const COPIES: readonly Copy[] = [
 ];
 
 /** What the horizons have of their own, with a test below; the reads of a request have theirs in far-origin.test.ts. */
-const OWN = ["DELAY_WORST", "ROUND_WORST", "FLOOR_DEFAULT", "READS_MAX"];
+const OWN = ["DELAY_WORST", "ROUND_WORST", "FLOOR_DEFAULT", "READS_MAX", "CALLS_MAX"];
 
 function textOf(file: string): string {
   return readFileSync(new URL(`../../packages/${file}`, import.meta.url), "utf8");

@@ -36,13 +36,17 @@ describe("a seed", () => {
 });
 
 /** A true history, and what becomes of it when one line is told otherwise. */
-async function problemWith(change: (line: HistoryLine) => HistoryLine): Promise<string | undefined> {
+async function problemWith(
+  change: (line: HistoryLine) => HistoryLine,
+  admits: "none" | "life" = "life",
+): Promise<string | undefined> {
   const checker = new Checker();
   const options = {
     features: [],
     regions: 1,
     processes: 2,
     hasOrigin: true,
+    admits,
     hasGlobal: false,
     faults: [],
     safetyMs: 20_000,
@@ -74,10 +78,11 @@ describe("the checker", () => {
     expect(await problemWith((line) => line)).toBeUndefined();
   });
 
-  const LIES: readonly { name: string; found: RegExp; change: Change }[] = [
+  const LIES: readonly { name: string; found: RegExp; change: Change; admits?: "none" }[] = [
     {
       name: "a denial that the truth would have allowed",
       found: /false denial|lower bound/,
+      admits: "none",
       change: (event) =>
         event.kind === "decision" && event.reason === "allowed" && event.cost > 0 && event.batch === 0
           ? { ...event, success: false, isCounted: false, reason: "limit", limit: event.effective - 1, writer: "" }
@@ -100,7 +105,24 @@ describe("the checker", () => {
     {
       name: "an allow that rests on nothing",
       found: /fresh|strict/,
+      admits: "none",
       change: (event) => (event.kind === "read" && event.isAnswered ? { ...event, isAnswered: false } : event),
+    },
+    {
+      name: "a cost that the origin counted and nobody accepted",
+      found: /admission: the origin counted/,
+      change: (event) => (event.kind === "admitted" && event.cost > 0 ? { ...event, cost: event.cost + 1 } : event),
+    },
+    {
+      name: "an allow by a call that the origin did not count",
+      found: /admission: allowed|lower bound/,
+      change: (event) => (event.kind === "admitted" && event.cost > 0 ? { ...event, cost: event.cost - 1 } : event),
+    },
+    {
+      name: "a call that carried more than fits",
+      found: /admission: a call carried/,
+      change: (event) =>
+        event.kind === "admit" && event.isAnswered ? { ...event, total: event.total + 1_000 } : event,
     },
     {
       name: "a count that fell",
@@ -152,9 +174,9 @@ describe("the checker", () => {
     },
   ];
 
-  for (const { name, found, change } of LIES) {
+  for (const { name, found, change, admits } of LIES) {
     test(`finds ${name}`, async () => {
-      expect(await problemWith(once(change))).toMatch(found);
+      expect(await problemWith(once(change), admits)).toMatch(found);
     });
   }
 });

@@ -28,6 +28,8 @@ const CHANGES: readonly Change[] = [
   () => ({ hasGlobal: false }),
   () => ({ globalMode: "counters" }),
   () => ({ cellsMax: 64 }),
+  () => ({ admits: "none" }),
+  () => ({ admits: "admit" }),
   (options) => ({ safetyMs: Math.ceil(options.safetyMs / 2) }),
   ...FAULT_KINDS.map(
     (fault): Change =>

@@ -40,6 +40,7 @@ function worldOf({ regions, processes, durationMs, limit, asked, windows }: Shap
     keys: [{ workspace: "acme", namespace: "api", identifier: "user", durationMs, limit }],
     traffic: { shape: "even", perSecond: (asked * limit * 1_000) / durationMs, costMax: 1, batches: 0, peeks: 0 },
     hasOrigin: true,
+    admits: "life",
     hasGlobal: regions > 1,
     globalMode: "counters",
     flushMs: 50,

@@ -4,6 +4,7 @@
  * The first problem is kept; a world that has one is stopped. It never throws: it is called from inside a limiter's trace.
  */
 import type { HistoryLine } from "../model/history.ts";
+import { Admission } from "./admission.ts";
 import { Excess } from "./excess.ts";
 import { Freshness } from "./freshness.ts";
 import { Honesty } from "./honesty.ts";
@@ -14,6 +15,7 @@ import { Memory } from "./memory.ts";
 import type { CheckerPart } from "./part.ts";
 import { Sanity } from "./sanity.ts";
 import { Settlement } from "./settlement.ts";
+import { StrictTotal } from "./strict-total.ts";
 import { Truth } from "./truth.ts";
 
 export class Checker {
@@ -33,8 +35,10 @@ export class Checker {
     new Memory(),
     this.join,
     new Honesty(),
+    new Admission(),
     this.freshness,
     this.excess,
+    new StrictTotal(),
     this.settlement,
     this.#marks,
   ];

@@ -82,7 +82,8 @@ export class Excess implements CheckerPart {
     const cell = truth.cell(key, sequence);
     const before = truth.cell(key, sequence - 1);
     const together = truth.together(process, event);
-    const excess = cell.total + shareOf(before.total, event) + together - limit;
+    const pending = truth.pendingOf(process, event);
+    const excess = cell.total - pending + shareOf(before.total, event) + together - limit;
     // Below the limit E is computed for the report only, and only where the worst moves by a part that shows.
     const isWorst = excess > this.worst.excess + (excess > 0 ? 0 : limit / WORST_STEPS);
     if (excess <= 0 && !isWorst) return undefined;
@@ -111,8 +112,11 @@ export class Excess implements CheckerPart {
     const { durationMs } = event;
     const options = this.#options!;
     const horizons = this.#horizons!;
-    const regionalMs = horizons.regionalMs + freshnessMs(durationMs);
-    const sinceRegional = options.hasOrigin ? this.#since([region], atMs, regionalMs) : Number.NEGATIVE_INFINITY;
+    // The origin checked it itself, at that moment: what it did not have was on its way.
+    const call = truth.call(process, event.call);
+    const regionalMs = call === undefined ? horizons.regionalMs + freshnessMs(durationMs) : horizons.storedMs;
+    const heardAtMs = call === undefined ? atMs : call.executedMs;
+    const sinceRegional = options.hasOrigin ? this.#since([region], heardAtMs, regionalMs) : Number.NEGATIVE_INFINITY;
     const isGlobal = options.hasGlobal && options.globalMode !== "denials" && durationMs >= options.globalMinDuration;
     // A process that forgot, or had no room for the key, has to import everything again. One that has just begun flags its answers
     // until it has imported, so they never get here.
@@ -126,6 +130,9 @@ export class Excess implements CheckerPart {
     };
     // Its own it knows, unless it forgot.
     let unknown = -unheardOf(cell.acceptedBy.get(process), startMs, sinceRegional, forgotAtMs);
+    // But not what its origin has admitted and it has not been told yet; and the origin did not know what was counted beside a call.
+    if (call === undefined) unknown += cell.pendingOf(process);
+    else if (back === 0) unknown += Math.max(0, cell.ownOf(process) - call.decided - (call.ended?.total ?? 0));
     for (const [from, accepted] of cell.acceptedIn) unknown += unheardOf(accepted, startMs, sinceOf(from));
     // What a region does not tell, or not yet: what is below its floor; what the global counters lost, and no full pass has shown
     // since; what a process replayed before it ended or evicted the key, if nobody there has asked since, or only just: a row that rose may be unheard.

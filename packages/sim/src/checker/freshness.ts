@@ -20,6 +20,7 @@ import type { DecisionEvent, OriginEvent } from "sluice";
 import type { HistoryLine } from "../model/history.ts";
 import { freshnessMs } from "../model/internals.ts";
 import type { WorldOptions } from "../model/options.ts";
+import type { CallTruth } from "./calls.ts";
 import { Disturbances } from "./disturbance.ts";
 import { type Horizons, horizonsOf, mayReadLate } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
@@ -34,6 +35,9 @@ interface Heard {
 
 /** More than a process makes of one cell while a batch waits: two timeouts of 300 ms, with an origin at least 1 ms away each way. */
 const READS_MAX = 300;
+
+/** World milliseconds that pass, at the most, while a drifting clock shows one. */
+const CLOCK_FASTEST = 1.02;
 
 /** Sums of floating-point clocks differ in the last places. */
 const ROUNDING_MS = 0.001;
@@ -58,8 +62,9 @@ export class Freshness implements CheckerPart {
     } else if (event.kind === "fault") this.#disturbances!.record(atMs, event);
     else if (event.kind === "breaker")
       this.#openUntilMs.set(process, event.state === "closed" ? atMs : Number.POSITIVE_INFINITY);
-    else if (event.kind === "read" || event.kind === "raise") this.#noteAnswer(process, event);
-    else if (event.kind === "decision") return this.#decision(atMs, process, event, truth.life(process));
+    else if (event.kind === "read" || event.kind === "raise" || event.kind === "admit")
+      this.#noteAnswer(process, event);
+    else if (event.kind === "decision") return this.#decision(atMs, process, event, truth);
     return undefined;
   }
 
@@ -72,12 +77,12 @@ export class Freshness implements CheckerPart {
       this.#heard.set(place, heard);
     }
     heard.anyMs = Math.max(heard.anyMs, beganMs);
-    if (kind !== "read") return;
+    if (kind === "raise") return;
     heard.readsMs.push(beganMs);
     if (heard.readsMs.length > READS_MAX) heard.readsMs.shift();
   }
 
-  #decision(atMs: number, process: string, event: DecisionEvent, life: LifeTruth): Problem {
+  #decision(atMs: number, process: string, event: DecisionEvent, truth: Truth): Problem {
     const { key, sequence, monoMs, reason, degraded } = event;
     const options = this.#options!;
     // A denied peek asked for nothing, and makes no key strict.
@@ -87,10 +92,14 @@ export class Freshness implements CheckerPart {
       denials.push(monoMs);
     }
     if (reason !== "allowed") return undefined;
-    if (degraded)
-      return this.#mayDegrade(atMs, process, event, life) ? undefined : "honesty: degraded, and nothing is wrong";
+    const call = truth.call(process, event.call);
+    if (degraded) {
+      const mayDegrade = call?.isRepeated === true || this.#mayDegrade(atMs, process, event, truth.life(process));
+      return mayDegrade ? undefined : "honesty: degraded, and nothing is wrong";
+    }
     if (!options.hasOrigin) return undefined;
     this.checked++;
+    if (call !== undefined) return this.#admitted(process, event, call);
     const heard = this.#heard.get(placeOf(process, key, sequence)) ?? NOTHING;
     const previous = this.#heard.get(placeOf(process, key, sequence - 1)) ?? NOTHING;
     const readMs = Math.max(lastOf(heard.readsMs), readBefore(event, previous));
@@ -98,6 +107,13 @@ export class Freshness implements CheckerPart {
       this.#strict(process, event, Math.max(heard.anyMs, readMs)) ??
       fresh(event, heard.anyMs, previous.anyMs, readMs, options.readTimeoutMs)
     );
+  }
+
+  /** The origin counted it itself: nothing is fresher. A strict key asks for a call that was sent for this request. */
+  #admitted(process: string, event: DecisionEvent, { ended }: CallTruth): Problem {
+    const sentMs = ended?.beganMs ?? Number.NEGATIVE_INFINITY;
+    if (sentMs >= event.arrivedMs - ROUNDING_MS || this.#strictSince(process, event) === undefined) return undefined;
+    return `strict: admitted by a call that was sent ${event.arrivedMs - sentMs} ms before the request arrived`;
   }
 
   #mayDegrade(atMs: number, process: string, event: DecisionEvent, life: LifeTruth): boolean {
@@ -112,7 +128,9 @@ export class Freshness implements CheckerPart {
     // Allows in windows that regions share are degraded until the first import. A store with a fault may keep that from happening.
     const isShared = options.hasGlobal && event.durationMs >= options.globalMinDuration;
     const globally = this.#disturbances!.at("global");
-    if (isShared && (atMs - begunAtMs <= joinMs || globally.isFelt(atMs))) return true;
+    // A call that was sent before it stays degraded.
+    const arrivedAtMs = atMs - (event.monoMs - arrivedMs) * CLOCK_FASTEST;
+    if (isShared && (arrivedAtMs - begunAtMs <= joinMs || globally.isFelt(atMs))) return true;
     if (!options.hasOrigin) return false;
     // A key that lost its slot while it was read counts under another id, and the answer may not be relied on.
     const waitMaxMs = options.readTimeoutMs * (event.batch === 0 ? 1 : 2);
@@ -122,13 +140,25 @@ export class Freshness implements CheckerPart {
 
   /** `heardMs`: when the last call about the current cell began. */
   #strict(process: string, event: DecisionEvent, heardMs: number): Problem {
-    const { key, monoMs, arrivedMs, durationMs, source } = event;
-    // A denial at the very moment of the arrival may have come after it.
-    const deniedMs = this.#deniedMs.get(`${process} ${key}`)?.findLast((atMs) => atMs < arrivedMs);
-    if (deniedMs === undefined || arrivedMs - deniedMs >= durationMs - ROUNDING_MS) return undefined;
+    const { monoMs, durationMs, source, batch, cost } = event;
+    const deniedMs = this.#strictSince(process, event);
+    if (deniedMs === undefined) return undefined;
+    if ((this.#options!.admits ?? "none") !== "none" && batch === 0 && cost > 0) {
+      // A request that waited is decided by memory if the key is no longer strict by then.
+      if (monoMs - deniedMs >= durationMs - ROUNDING_MS) return undefined;
+      return `strict: allowed without a call ${monoMs - deniedMs} ms after a denial`;
+    }
     if (source !== "origin") return `strict: allowed from memory ${monoMs - deniedMs} ms after a denial`;
     if (heardMs >= deniedMs - ROUNDING_MS) return undefined;
     return `strict: allowed ${monoMs - deniedMs} ms after a denial, the last call began ${monoMs - heardMs} ms ago`;
+  }
+
+  /** The last denial that makes the request's key strict, of those known when it arrived. */
+  #strictSince(process: string, { key, arrivedMs, durationMs }: DecisionEvent): number | undefined {
+    // A denial at the very moment of the arrival may have come after it.
+    const deniedMs = this.#deniedMs.get(`${process} ${key}`)?.findLast((atMs) => atMs < arrivedMs);
+    if (deniedMs === undefined || arrivedMs - deniedMs >= durationMs - ROUNDING_MS) return undefined;
+    return deniedMs;
   }
 }
 

@@ -13,7 +13,7 @@ import type { CheckerPart, Problem } from "./part.ts";
 
 type Counted = Omit<
   Gauges,
-  "kind" | "cellsLive" | "cellsMax" | "nameBytes" | "unreplayed" | "unpublished" | "readsInFlight"
+  "kind" | "cellsLive" | "cellsMax" | "nameBytes" | "unreplayed" | "unpublished" | "readsInFlight" | "admitsInFlight"
 >;
 type Count = keyof Omit<Counted, "degraded" | "originCalls" | "originMessages">;
 type Answer = Extract<WorldEvent, { kind: "answer" }>;
@@ -122,7 +122,7 @@ function decided(deeds: Deeds, { reason, success, degraded }: DecisionEvent): vo
 
 /** Bounds: one slot per key, marks only on slots, and one read of a key at a time. */
 function bounds(event: Gauges, { keys, cellsMax, globalMode }: WorldOptions): Problem {
-  const { cellsLive, unreplayed, unpublished, readsInFlight } = event;
+  const { cellsLive, unreplayed, unpublished, readsInFlight, admitsInFlight } = event;
   if (event.cellsMax !== cellsMax || cellsLive > cellsMax) return `bounds: ${cellsLive} cells of ${cellsMax}`;
   const names = keys.map((key) => nameBytes(key));
   if (event.nameBytes >= cellsMax * NAME_SHARE_BYTES + Math.max(...names))
@@ -131,6 +131,7 @@ function bounds(event: Gauges, { keys, cellsMax, globalMode }: WorldOptions): Pr
   // With denials alone, what waits is a row: it outlives the slot of its key.
   if (unpublished > (globalMode === "denials" ? PENDING_MAX : cellsLive))
     return `bounds: ${unpublished} unpublished keys of ${cellsLive}`;
+  if (admitsInFlight > cellsLive) return `bounds: admits of ${admitsInFlight} keys of ${cellsLive}`;
   return readsInFlight <= keys.length ? undefined : `bounds: ${readsInFlight} reads of ${keys.length} keys`;
 }
 

@@ -5,11 +5,14 @@
  * mistake there. test/sim/copied-constants.test.ts holds each to its original.
  */
 import type { DecisionEvent } from "sluice";
+import { freshnessMs } from "../model/internals.ts";
 import type { WorldOptions } from "../model/options.ts";
 
 export interface Horizons {
   /** From an accept until every process of the region that asks has it, without the freshness interval. */
   readonly regionalMs: number;
+  /** From an accept until the origin has it: how much a call may not know of. */
+  readonly storedMs: number;
   /** From an accept until every other region has it, without the freshness interval. */
   readonly globalMs: number;
   /** From the end of a fault until things are as if it had not been. */
@@ -43,6 +46,7 @@ export function horizonsOf(options: WorldOptions): Horizons {
   const globalCallMs = 2 * DELAY_WORST * globalDelayMs;
   // Accepted, flushed (a flush that is under way is waited for), stored; then read by somebody.
   const regionalMs = 2 * flushMs + 3 * originCallMs + 1;
+  const storedMs = 2 * flushMs + originCallMs + 1;
   const globalMs = 2 * regionalMs + ROUND_WORST * (publishMs + importMs) + 2 * globalCallMs;
   const roundMs = Math.max(timeoutMs, CALL_DEADLINE_MS);
   const hasGlobal = options.hasGlobal;
@@ -53,6 +57,7 @@ export function horizonsOf(options: WorldOptions): Horizons {
   const joinMs = 2 * originCallMs + 3 * globalCallMs + 1;
   return {
     regionalMs,
+    storedMs,
     globalMs,
     healMs,
     joinMs,
@@ -67,6 +72,8 @@ export function horizonsOf(options: WorldOptions): Horizons {
  * because it is of the window before, or began before the key's last denial. In a batch that may be so for any of the items.
  */
 const READS_MAX = 2;
+/** With a strict key and an origin that admits: a call that is under way, its own, and another if the window's weight fell during that. */
+const CALLS_MAX = 3;
 
 /** Whether a single read may be given up with nothing wrong: where that happens often, breakers open. */
 export function isOriginFar({ originDelayMs, readTimeoutMs }: WorldOptions): boolean {
@@ -78,12 +85,16 @@ export function isOriginFar({ originDelayMs, readTimeoutMs }: WorldOptions): boo
  * honest. Replies that take the worst and come with the timeout count as late: sums of floating-point clocks may make them so.
  */
 export function mayReadLate(
-  { originDelayMs, readTimeoutMs }: WorldOptions,
+  { originDelayMs, readTimeoutMs, admits = "none" }: WorldOptions,
   { wallMs, sequence, durationMs, batch }: DecisionEvent,
   isStrict = false,
 ): boolean {
   // A read of the window before began before its end; whoever waits for it began before it was over, and waits no longer itself.
   const hasJustBegun = wallMs - sequence * durationMs <= 2 * readTimeoutMs;
-  const reads = hasJustBegun || isStrict || batch !== 0 ? READS_MAX : 1;
-  return reads * 2 * DELAY_WORST * originDelayMs >= readTimeoutMs;
+  const callMs = 2 * DELAY_WORST * originDelayMs;
+  // What a call brings to those who wait behind it is as old as the call: too old if it took longer than the freshness interval.
+  const isStaleBehind = admits !== "none" && callMs >= freshnessMs(durationMs);
+  const most = isStrict && admits !== "none" ? CALLS_MAX : READS_MAX;
+  const reads = hasJustBegun || isStrict || isStaleBehind || batch !== 0 ? most : 1;
+  return reads * callMs >= readTimeoutMs;
 }

@@ -12,7 +12,7 @@
 import type { DecisionEvent, ImportEvent, OriginEvent } from "sluice";
 import type { HistoryLine } from "../model/history.ts";
 import { isTight } from "../model/options.ts";
-import { type CheckerPart, type Problem, placeOf } from "./part.ts";
+import { type CheckerPart, isOfOtherWindow, type Problem, placeOf } from "./part.ts";
 import type { Truth } from "./truth.ts";
 
 interface Heard {
@@ -37,6 +37,7 @@ export class Join implements CheckerPart {
         return undefined;
       case "read":
       case "raise":
+      case "admit":
         this.#answered(process, event);
         return undefined;
       case "import":
@@ -70,7 +71,7 @@ export class Join implements CheckerPart {
 
   #decision(process: string, event: DecisionEvent, truth: Truth): Problem {
     const { evicted, followed } = truth.life(process);
-    if (this.#isTight || evicted + followed > 0) return undefined;
+    if (this.#isTight || evicted + followed > 0 || isOfOtherWindow(event)) return undefined;
     this.compared++;
     const { others, foreign } = event;
     const heard = this.#at(process, event);

@@ -10,7 +10,7 @@
  */
 import type { DecisionEvent, GlobalEvent, ImportEvent } from "sluice";
 import type { HistoryLine } from "../model/history.ts";
-import { type CheckerPart, type Problem, placeOf, shareOf } from "./part.ts";
+import { type CheckerPart, isOfOtherWindow, type Problem, placeOf, shareOf } from "./part.ts";
 import { ProcessClocks } from "./process-clock.ts";
 import type { CellTruth, Truth } from "./truth.ts";
 
@@ -98,7 +98,9 @@ export class LowerBound implements CheckerPart {
     if (event.reason === "limit" && isHalfUsed) this.#denied.add(`${region} ${event.limit} ${sequence} ${key}`);
     if (isInflated || wasInflated) return undefined;
     const together = truth.together(process, event);
-    const really = cell.total + shareOf(before.total, event) + together;
+    // The answer is of the window that is current when the call ends.
+    if (isOfOtherWindow(event)) return this.#outlasted(process, event, truth);
+    const really = cell.total - truth.pendingOf(process, event) + shareOf(before.total, event) + together;
     if (event.effective > really) {
       this.viewsAbove++;
       return `lower bound: decided with ${event.effective}, in truth ${really}`;
@@ -106,6 +108,17 @@ export class LowerBound implements CheckerPart {
     if (event.reason !== "limit" || really > event.limit) return undefined;
     this.falseDenials++;
     return `false denial: ${really} of ${event.limit} in truth, denied with ${event.effective}`;
+  }
+
+  #outlasted(process: string, event: DecisionEvent, truth: Truth): Problem {
+    const at = { ...event, sequence: Math.floor(event.wallMs / event.durationMs) };
+    const raised = this.#isRaised(process, event.key, at.sequence);
+    const cost = at.sequence === event.sequence + 1 ? event.cost - truth.pendingOf(process, event) : 0;
+    const before = truth.cell(event.key, at.sequence - 1).total + cost;
+    const really = truth.cell(event.key, at.sequence).total + shareOf(before, at);
+    if (raised || event.effective <= really) return undefined;
+    this.viewsAbove++;
+    return `lower bound: decided with ${event.effective}, in truth ${really}`;
   }
 
   /**
@@ -137,9 +150,12 @@ export class LowerBound implements CheckerPart {
   }
 
   /** A life's own count is exact. */
-  #own(process: string, { own, writer, batch }: DecisionEvent, cell: CellTruth, truth: Truth): Problem {
-    const accepted = cell.byWriter.get(writer)?.total ?? 0;
-    if (own === accepted) return undefined;
+  #own(process: string, event: DecisionEvent, cell: CellTruth, truth: Truth): Problem {
+    const { own, writer, batch } = event;
+    const one = cell.byWriter.get(writer);
+    const accepted = one === undefined ? 0 : one.total - one.pending;
+    // Two windows later a cell no longer matters, and its slot does not hold it.
+    if (own === accepted || Math.floor(event.wallMs / event.durationMs) > event.sequence + 1) return undefined;
     if (truth.life(process).followed > 0) {
       // A clock was followed back: a decision may rest on a slot of a later window, which it gives up for a new id. Without an
       // origin no id is needed, and the later window is forgotten.

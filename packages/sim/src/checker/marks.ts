@@ -8,6 +8,7 @@ import type { DecisionEvent, GlobalEvent, OriginEvent } from "sluice";
 import type { HistoryLine, WorldEvent } from "../model/history.ts";
 import { ERROR_BUDGET_DEFAULT, publishFloor } from "../model/internals.ts";
 import type { WorldOptions } from "../model/options.ts";
+import { ADMIT_MARKS, type AdmitMark, AdmitMarks } from "./admit-marks.ts";
 import { FEATURE_MARKS, type FeatureMark, FeatureMarks } from "./feature-marks.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { Truth } from "./truth.ts";
@@ -36,6 +37,7 @@ export type Mark =
   | "excess-above-half-of-E"
   | "excess-above-half-of-E-in-calm"
   | "region-dead"
+  | AdmitMark
   | FeatureMark;
 
 /** What each mark stands for. */
@@ -63,6 +65,7 @@ export const MARKS: Readonly<Record<Mark, string>> = {
   "excess-above-half-of-E": "an allow went over its limit by more than half of the bound (of a bound of at least 10)",
   "excess-above-half-of-E-in-calm": "the same in a world without faults, where E was less than all that was accepted",
   "region-dead": "every process of a region of several was dead at once",
+  ...ADMIT_MARKS,
   ...FEATURE_MARKS,
 };
 
@@ -88,6 +91,7 @@ interface Denial {
 
 export class Marks implements CheckerPart {
   readonly #features = new FeatureMarks();
+  readonly #admits = new AdmitMarks();
   readonly #counts: MarkCounts = noMarks();
   #options: WorldOptions | undefined;
   #isSafety = false;
@@ -102,12 +106,13 @@ export class Marks implements CheckerPart {
   readonly #batchKeys = new Set<string>();
 
   get counts(): MarkCounts {
-    return { ...this.#counts, ...this.#features.counts };
+    return { ...this.#counts, ...this.#admits.counts, ...this.#features.counts };
   }
 
   check(line: HistoryLine, truth: Truth): Problem {
     const { atMs, process, event } = line;
     this.#features.check(line, truth);
+    this.#admits.check(line, truth);
     switch (event.kind) {
       case "setup":
         this.#options = event.options;

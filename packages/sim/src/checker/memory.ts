@@ -6,7 +6,7 @@
  */
 import type { DecisionEvent } from "sluice";
 import type { HistoryLine } from "../model/history.ts";
-import { type CheckerPart, type Problem, placeOf } from "./part.ts";
+import { type CheckerPart, isOfOtherWindow, type Problem, placeOf } from "./part.ts";
 import type { LifeTruth, Truth } from "./truth.ts";
 
 interface Known {
@@ -24,6 +24,7 @@ export class Memory implements CheckerPart {
   check({ process, event }: HistoryLine, truth: Truth): Problem {
     if (event.kind !== "decision") return undefined;
     const life = truth.life(process);
+    if (isOfOtherWindow(event)) return undefined;
     const problem = this.#time(process, event, life);
     // A followed clock makes a process give up slots of later windows one by one, as their keys are asked about.
     // An item of a batch that is not counted is told as it stood before the batch, which may have evicted it meanwhile.

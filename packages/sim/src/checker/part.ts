@@ -17,6 +17,14 @@ export function shareOf(count: number, { wallMs, sequence, durationMs }: Decisio
   return Number((BigInt(count) * BigInt(leftMs)) / BigInt(durationMs));
 }
 
+/**
+ * Whether a call counted the request in another window than the one of the answer: it ended before, or it has not begun because the clock was
+ * followed back and the call given up for that.
+ */
+export function isOfOtherWindow({ call, sequence, wallMs, durationMs }: DecisionEvent): boolean {
+  return call !== 0 && sequence !== Math.floor(wallMs / durationMs);
+}
+
 /** What the event's own counts come to without any cost. */
 export function usedBy(event: DecisionEvent): number {
   return event.own + event.others + event.foreign + shareOf(event.previous, event);

@@ -2,7 +2,7 @@
 import type { DecisionEvent } from "sluice";
 import type { HistoryLine, WorldEvent } from "../model/history.ts";
 import { sanity } from "../model/invariants.ts";
-import { type CheckerPart, type Problem, usedBy } from "./part.ts";
+import { type CheckerPart, isOfOtherWindow, type Problem, usedBy } from "./part.ts";
 import type { Truth } from "./truth.ts";
 
 type Answer = Extract<WorldEvent, { kind: "answer" }>;
@@ -37,8 +37,12 @@ export class Sanity implements CheckerPart {
     for (const count of [own, others, foreign, previous, effective]) {
       if (!Number.isSafeInteger(count) || count < 0) return `sanity: a count of ${count}`;
     }
-    if (sequence !== Math.floor(event.wallMs / durationMs)) return `sanity: sequence ${sequence} at ${event.wallMs}`;
-    if (reason === "allowed" && !(success && event.isCounted === cost > 0 && effective <= limit)) {
+    const isOther = isOfOtherWindow(event);
+    if (sequence !== Math.floor(event.wallMs / durationMs) && !isOther)
+      return `sanity: sequence ${sequence} at ${event.wallMs}`;
+    // By a call a request may be allowed beside a batch that was counted meanwhile.
+    const isWithin = effective <= limit || event.call !== 0;
+    if (reason === "allowed" && !(success && event.isCounted === cost > 0 && isWithin)) {
       return "sanity: allowed and not";
     }
     if ((reason === "limit" || reason === "cost") && (success || event.isCounted || effective <= limit)) {
@@ -51,11 +55,15 @@ export class Sanity implements CheckerPart {
     // What was read for a key without a slot is in the effective count alone, not in the slot that a batch then makes. So is what memory
     // held when a batch arrived, of a key that was evicted while other items were read.
     // After a clock that was followed back, the decision rests on a slot of a later window, which is given up for a new one.
+    // A read beside a call has the call's cost in its sum, and memory has not.
+    const isCalling = [sequence, sequence - 1].some((at) => truth.cell(event.key, at).pendingOf(process) > 0);
     const mayKnowMore =
+      (event.source === "origin" && isCalling) ||
       (event.source === "origin" && event.batch !== 0) ||
       ((event.source === "origin" || event.batch !== 0) && own + others + foreign === 0) ||
       (event.batch !== 0 && truth.life(process).evicted > 0) ||
       truth.life(process).followed > 0;
+    if (isOther) return undefined;
     const expected = usedBy(event) + (reason === "batch" ? 0 : truth.together(process, event));
     if (effective < expected || (effective > expected && !mayKnowMore))
       return `sanity: effective ${effective} instead of ${expected}`;

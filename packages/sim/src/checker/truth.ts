@@ -5,17 +5,22 @@
  * A region here is an origin with its processes (`r0`): components belong to origins. Rows of the global counters are kept under
  * region names, and several names may belong to one origin; `originOf` says which.
  *
+ * What an origin admitted for a call counts as accepted from that moment on, even if its process dies before it answers (calls.ts).
+ *
  * Written from the history and nothing else. The other checkers read it before the line they look at is applied.
  */
 import type { DecisionEvent } from "sluice";
 import type { HistoryLine } from "../model/history.ts";
 import { Accepted } from "./accepted.ts";
+import { Calls, type CallTruth } from "./calls.ts";
 
 export interface WriterTruth {
   readonly life: string;
   readonly region: string;
   /** Accepted under this id in this cell, and when last. */
   total: number;
+  /** Of it, what the origin admitted for a call whose requests have not been answered yet. */
+  pending: number;
   lastMs: number;
 }
 
@@ -91,10 +96,15 @@ export class CellTruth {
     this.rowsLostMs = atMs;
   }
 
-  /** What a life has accepted under the id it counts with now. */
+  /** What a life has accepted under the id it counts with now, as far as it can know. */
   ownOf(life: string): number {
-    const writer = this.current.get(life);
-    return writer === undefined ? 0 : (this.byWriter.get(writer)?.total ?? 0);
+    const writer = this.byWriter.get(this.current.get(life) ?? "");
+    return writer === undefined ? 0 : writer.total - writer.pending;
+  }
+
+  /** What the origin has admitted for a call of a life that is under way. */
+  pendingOf(life: string): number {
+    return this.byWriter.get(this.current.get(life) ?? "")?.pending ?? 0;
   }
 
   storedSum(region: string): number {
@@ -133,6 +143,7 @@ const CLOCK_FASTEST = 1.02;
 export class Truth {
   readonly lives: Map<string, LifeTruth> = new Map();
   readonly durations: Map<string, number> = new Map();
+  readonly #calls = new Calls();
   /** The origin that each region name belongs to. */
   readonly #origins = new Map<string, string>();
   readonly #cells = new Map<string, Map<number, CellTruth>>();
@@ -146,6 +157,16 @@ export class Truth {
   together(process: string, { batch, key, cost }: DecisionEvent): number {
     if (batch === 0 || this.#batch !== `${process} ${batch}`) return cost;
     return cost + (this.#fitting.get(key) ?? 0);
+  }
+
+  /** A call of a life to its origin. */
+  call(life: string, call: number): CallTruth | undefined {
+    return this.#calls.find(life, call);
+  }
+
+  /** What is in the truth already of the call that carried this request: it is decided as if none of it was. */
+  pendingOf(process: string, { key, sequence, call }: DecisionEvent): number {
+    return call === 0 ? 0 : this.cell(key, sequence).pendingOf(process);
   }
 
   /** The cell, or an empty one that must not be written to. */
@@ -212,6 +233,10 @@ export class Truth {
   apply({ atMs, process, event }: HistoryLine): void {
     if (event.kind === "decision") {
       this.#decided(atMs, process, event);
+    } else if (event.kind === "admitted") {
+      const { life, key, sequence, writer, cost } = event;
+      const rise = this.#calls.admitted(life, event.call, cost, atMs, event.isRepeated);
+      if (rise > 0) this.#accept(atMs, life, this.#writable(key, sequence), writer, rise, rise);
     } else if (event.kind === "stored") {
       const { stored, missing } = this.#writable(event.key, event.sequence);
       const writers = stored.get(event.region) ?? new Map<string, number>();
@@ -225,7 +250,8 @@ export class Truth {
       this.#writable(event.key, event.sequence).rowsLost(atMs);
     } else if (event.kind === "fault") {
       if (event.fault === "origin-lost-keys") this.#losingKeys = event.isOn ? event.target : "";
-    } else if (event.kind === "read" || event.kind === "raise") {
+    } else if (event.kind === "read" || event.kind === "raise" || event.kind === "admit") {
+      if (event.call !== undefined) this.#calls.ended(process, event);
       const missing = this.cell(event.key, event.sequence).missing.get(event.writer);
       const isSince = missing !== undefined && atMs - (event.monoMs - event.beganMs) * CLOCK_FASTEST > missing.lostMs;
       if (event.isAnswered && isSince) missing.isNoticed = true;
@@ -254,17 +280,26 @@ export class Truth {
     if (event.isCounted || event.reason === "limit") cell.asked(life, limit, atMs, isFirstCost);
     if (event.batch !== 0) this.#toldItem(`${life} ${event.batch}`, event);
     if (!event.isCounted || cost === 0) return;
+    const rise = event.call === 0 ? cost : this.#calls.told(life, event.call, cost);
+    this.#accept(atMs, life, cell, writer, rise);
+    cell.byWriter.get(writer)!.pending -= cost - rise;
+  }
+
+  /** `cost` is accepted at this moment; it is pending if the origin says so, until the process does. */
+  #accept(atMs: number, life: string, cell: CellTruth, writer: string, cost: number, pending = 0): void {
     const { region } = this.life(life);
     cell.total += cost;
     cell.byRegion.set(region, cell.region(region) + cost);
-    const owner = cell.byWriter.get(writer);
+    let owner = cell.byWriter.get(writer);
     if (owner === undefined) {
-      cell.byWriter.set(writer, { life, region, total: cost, lastMs: atMs });
-    } else {
-      owner.total += cost;
-      owner.lastMs = atMs;
+      owner = { life, region, total: 0, pending: 0, lastMs: atMs };
+      cell.byWriter.set(writer, owner);
     }
+    owner.total += cost;
+    owner.pending += pending;
+    owner.lastMs = atMs;
     cell.current.set(life, writer);
+    if (cost === 0) return;
     entryOf(cell.acceptedIn, region).add(atMs, cost);
     entryOf(cell.acceptedBy, life).add(atMs, cost);
   }

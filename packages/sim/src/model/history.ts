@@ -63,6 +63,24 @@ export type WorldEvent =
       readonly total: number;
       readonly expiresAtMs: number;
     }
+  /**
+   * An origin executed a call (`admit`) of a life, and counted `cost` for it; `refused` of its `requests` did not fit, and `limit` is the
+   * highest of their limits. `isRepeated`: the writer's component was above the total of the call, so it did nothing. What it stored follows as `stored`.
+   */
+  | {
+      readonly kind: "admitted";
+      readonly region: string;
+      readonly life: string;
+      readonly call: number;
+      readonly key: string;
+      readonly sequence: number;
+      readonly writer: string;
+      readonly cost: number;
+      readonly limit: number;
+      readonly requests: number;
+      readonly refused: number;
+      readonly isRepeated: boolean;
+    }
   /** An origin forgot everything; what it still has follows as `stored`. */
   | { readonly kind: "wiped"; readonly region: string }
   /** The global counters lost every region's row of a cell that has not expired. */
@@ -104,6 +122,7 @@ export interface Gauges {
   readonly unreplayed: number;
   readonly unpublished: number;
   readonly readsInFlight: number;
+  readonly admitsInFlight: number;
   /** Calls to the origin by its own count, and messages that left for the origin. */
   readonly originCalls: number;
   readonly originMessages: number;

@@ -26,7 +26,9 @@ export function sanity({ limit, cost, durationMs, nowMs, decision }: Observed): 
   if (!Number.isSafeInteger(reset) || reset <= nowMs) return `sanity: reset ${reset} at ${nowMs}`;
   const resetMax = nowMs + (success || reason === "cost" ? 1 : 2) * durationMs;
   if (reset > resetMax) return `sanity: reset ${reset} beyond ${resetMax}`;
-  if (reason === "allowed" && (!success || current > limit)) return `sanity: allowed with ${current} of ${limit}`;
+  // A batch that was counted beside a call to the origin may leave less than nothing, which is told as nothing.
+  if (reason === "allowed" && (!success || (current > limit && remaining > 0)))
+    return `sanity: allowed with ${current} of ${limit}`;
   if (reason === "limit" && (success || current <= limit)) return `sanity: denied with ${current} of ${limit}`;
   if (reason === "cost" && (success || current <= limit)) return `sanity: cost ${cost} denied within ${limit}`;
   const retryMs = success ? 0 : reset - nowMs;

@@ -49,6 +49,15 @@ export type Feature =
   | "clocks-corrected"
   | "region-restarted-empty";
 
+/**
+ * What an origin can do beside `raise` and `read`.
+ *
+ * - `none`: nothing. Requests that need it read, are decided in memory, and are replayed
+ * - `admit`: it admits, and cannot tell when its server was replaced. What it counted is replayed again
+ * - `life`: it admits and has a life. What it counted is confirmed by the next beat
+ */
+export type Admits = "none" | "admit" | "life";
+
 export interface WorldOptions {
   readonly regions: number;
   /** In each region. */
@@ -58,6 +67,8 @@ export interface WorldOptions {
   readonly keys: readonly WorldKey[];
   readonly traffic: Traffic;
   readonly hasOrigin: boolean;
+  /** Missing: none. */
+  readonly admits?: Admits;
   readonly hasGlobal: boolean;
   readonly globalMode: "counters" | "denials" | "both";
   readonly flushMs: number;

@@ -5,7 +5,7 @@
  * for half a minute or two for an afternoon.
  */
 import { FAULT_GROUPS, type FaultKind } from "../model/fault-kinds.ts";
-import type { TrafficShape, WorldKey, WorldOptions } from "../model/options.ts";
+import type { Admits, TrafficShape, WorldKey, WorldOptions } from "../model/options.ts";
 import { SeededRandom } from "../model/seeded-random.ts";
 import { drawFeature, withFeature } from "./features.ts";
 
@@ -72,11 +72,15 @@ const HERD_EVERY = 8;
 const LONG_EVERY = 16;
 const LONG_UNITS = 500;
 
+/** Most origins admit; the others keep the path of a driver that cannot. From a generator of its own, too. */
+const ADMITS: readonly Admits[] = ["none", "admit", "life", "life"];
+
 /** The features come from a generator of their own: the other options of a seed are what they were before there were any. */
 export function drawOptions(seed: number): WorldOptions {
   const random = new SeededRandom(seed ^ 0x0fea_7e5d);
   const feature = drawFeature(random);
-  const drawn = drawPlain(seed);
+  const admits = new SeededRandom(seed ^ 0x00ad_3175).pick(ADMITS);
+  const drawn = { ...drawPlain(seed), admits };
   const plain = seed % LONG_EVERY === LONG_EVERY - 5 ? withLongNames(drawn, random) : drawn;
   return feature === undefined ? plain : { ...plain, ...withFeature(plain, feature, random) };
 }

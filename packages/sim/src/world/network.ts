@@ -28,6 +28,7 @@ export interface Link {
 
 /** Who calls: deliveries wait while it is frozen, and are forgotten when it is dead. */
 export interface Caller {
+  readonly name: string;
   deliver(run: () => void): void;
 }
 
@@ -68,8 +69,11 @@ export class Network {
     this.#isEven = isEven;
   }
 
-  /** Has `execute` run at the server; settles when the reply is back. A throw of `execute` is the server's error. */
-  call<T>(caller: Caller, link: Link, server: Server, execute: () => T): Promise<T> {
+  /**
+   * Has `execute` run at the server; settles when the reply is back. A throw of `execute` is the server's error. `again`: what a copy
+   * does that the network made.
+   */
+  call<T>(caller: Caller, link: Link, server: Server, execute: () => T, again: () => unknown = execute): Promise<T> {
     const queue = this.#queue;
     const deadlineMs = queue.nowMs + this.#timeoutMs;
     return new Promise((resolve, reject) => {
@@ -106,7 +110,7 @@ export class Network {
       const thereMs = this.#delayMs(link);
       queue.after(thereMs, run);
       if (this.#strikes(link, "message-repeated")) {
-        queue.after(thereMs + this.#random.wait(10 * link.delayMs + 5), () => attempt(execute));
+        queue.after(thereMs + this.#random.wait(10 * link.delayMs + 5), () => attempt(again));
       }
     });
   }

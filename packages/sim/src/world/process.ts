@@ -167,7 +167,7 @@ export class Life implements Caller {
   #trace(event: TraceEvent): void {
     if (this.state === "dead") return;
     if (event.kind === "decision") this.#emitAlarms(event.wallMs);
-    if (event.kind === "raise" || event.kind === "read") this.#emitBreaker();
+    if (event.kind === "raise" || event.kind === "read" || event.kind === "admit") this.#emitBreaker();
     this.#history.record(this.#queue.nowMs, this.name, event);
     // Items of a batch stand together.
     if (event.kind === "decision" && event.batch === 0 && ++this.#decisions % GAUGES_EVERY === 0) this.#emitGauges();
@@ -233,7 +233,8 @@ export class Life implements Caller {
       unreplayed: origin?.unreplayed ?? 0,
       unpublished: global?.unpublished ?? 0,
       readsInFlight: origin?.readsInFlight ?? 0,
-      originCalls: (origin?.reads ?? 0) + (origin?.raises ?? 0),
+      admitsInFlight: origin?.admitsInFlight ?? 0,
+      originCalls: (origin?.reads ?? 0) + (origin?.raises ?? 0) + (origin?.admits ?? 0),
       originMessages: origin === null ? 0 : this.links[0]!.messages,
       rowsPublished: global?.rowsPublished ?? 0,
       cellsImported: global?.cellsImported ?? 0,

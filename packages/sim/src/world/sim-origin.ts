@@ -4,8 +4,9 @@
  * What it executes is exactly what the port says; its faults are set from outside (faults.ts) and each tells the history
  * what the store holds afterwards. `connect` gives the origin as one process sees it, over the network.
  */
-import type { Origin, OriginCount, Raise, Read } from "sluice";
+import type { Admit, Admitted, Origin, OriginCount, Raise, Read } from "sluice";
 import type { History } from "../model/history.ts";
+import type { Admits } from "../model/options.ts";
 import type { SeededRandom } from "../model/seeded-random.ts";
 import type { EventQueue } from "./event-queue.ts";
 import type { Caller, Link, Network, Server } from "./network.ts";
@@ -43,6 +44,9 @@ export class SimOrigin implements Server {
   readonly #history: History;
   #cells = new Map<string, Cell>();
   #calls = 0;
+  /** Times it was replaced by another server, and times it forgot something. */
+  #life = 0;
+  #losses = 0;
 
   constructor(region: string, queue: EventQueue, history: History) {
     this.name = `origin/${region}`;
@@ -51,20 +55,30 @@ export class SimOrigin implements Server {
     this.#history = history;
   }
 
-  connect(caller: Caller, link: Link, network: Network): Origin {
-    const call = <T>(commands: number, execute: () => T): Promise<T> => {
+  connect(caller: Caller, link: Link, network: Network, admits: Admits): Origin {
+    const call = <T>(commands: number, execute: () => T, again: () => unknown = execute): Promise<T> => {
       this.sent.calls++;
       this.sent.commands += commands;
-      return network.call(caller, link, this, execute);
+      return network.call(caller, link, this, execute, again);
     };
-    return {
+    const plain: Origin = {
       raise: (raises) => call(raises.length, () => this.#raise(raises)),
       read: (reads) => call(reads.length, () => this.#read(reads)),
       close: async () => {},
     };
+    if (admits === "none") return plain;
+    const admit = (all: readonly Admit[]) => {
+      const execute = () => this.#admitAll(all, caller.name);
+      const losses = this.#losses;
+      // No transport repeats a call that was answered. A copy that does not outlive what it was sent to is as good as that.
+      const again = () => (losses === this.#losses ? execute() : undefined);
+      return call(all.length, execute, again);
+    };
+    return admits === "life" ? { ...plain, admit, life: () => this.#life } : { ...plain, admit };
   }
 
   restartEmpty(): void {
+    this.#life++;
     this.#replace(new Map());
   }
 
@@ -77,21 +91,64 @@ export class SimOrigin implements Server {
   }
 
   rollBack(snapshot: ReadonlyMap<string, Cell>): void {
+    this.#life++;
     this.#replace(new Map(snapshot));
   }
 
   #replace(cells: Map<string, Cell>): void {
     this.#cells = cells;
+    this.#losses++;
     this.#history.record(this.#queue.nowMs, this.name, { kind: "wiped", region: this.region });
     for (const cell of cells.values()) {
       for (const [writer, total] of cell.components) this.#emit(cell, writer, total);
     }
   }
 
-  #raise(raises: readonly Raise[]): OriginCount[] {
+  #admitAll(admits: readonly Admit[], life: string): Admitted[] {
+    this.#write();
+    return admits.map((admit) => this.#admit(admit, life));
+  }
+
+  #write(): void {
     if (this.isFailing) throw new Error("the origin answers errors");
     if (this.isRefusingWrites) throw new Error("the origin is read-only");
     if (++this.#calls % SWEEP_EVERY === 0) this.#sweep();
+  }
+
+  /** As the port says. The event stands before what is stored: who accepted it must be known by then. */
+  #admit(admit: Admit, life: string): Admitted {
+    const { key, sequence, writer, total, foreign, previousForeign, leftMs, durationMs, requests, call } = admit;
+    const before = { key, sequence: sequence - 1, writer, total: admit.previousTotal };
+    const previous = this.#raiseIfMore({ ...before, expiresAtMs: admit.previousExpiresAtMs });
+    const held = countOf(this.#live(`${sequence}/${key}`), writer);
+    const asked = { limit: Math.max(...requests.map(({ limit }) => limit)), requests: requests.length };
+    const told = { kind: "admitted", region: this.region, life, call, key, sequence, writer, ...asked } as const;
+    if (held.component > total) {
+      this.#history.record(this.#queue.nowMs, this.name, { ...told, cost: 0, refused: 0, isRepeated: true });
+      return { allowed: null, current: held, previous };
+    }
+    const share = Number((BigInt(previous.sum + previousForeign) * BigInt(leftMs)) / BigInt(durationMs));
+    const fixed = held.sum - held.component + foreign + share;
+    let raised = total;
+    const allowed = requests.map(({ limit, cost }) => {
+      if (fixed + raised + cost > limit) return false;
+      raised += cost;
+      return true;
+    });
+    const refused = allowed.filter((isAllowed) => !isAllowed).length;
+    this.#history.record(this.#queue.nowMs, this.name, { ...told, cost: raised - total, refused, isRepeated: false });
+    const current = this.#raiseIfMore({ key, sequence, writer, total: raised, expiresAtMs: admit.expiresAtMs });
+    return { allowed, current, previous };
+  }
+
+  /** A cell that has that much already is not made, and not kept for longer. */
+  #raiseIfMore(raise: Raise): OriginCount {
+    const held = countOf(this.#live(`${raise.sequence}/${raise.key}`), raise.writer);
+    return raise.total > held.component ? this.#raiseOne(raise) : held;
+  }
+
+  #raise(raises: readonly Raise[]): OriginCount[] {
+    this.#write();
     return raises.map((raise) => this.#raiseOne(raise));
   }
 

@@ -272,7 +272,7 @@ class World {
       random,
       links,
     });
-    const origin = this.#origins[region]?.connect(life, link(originDelayMs), this.#network);
+    const origin = this.#origins[region]?.connect(life, link(originDelayMs), this.#network, options.admits ?? "none");
     const global = this.#counters?.connect(life, link(globalDelayMs), this.#network);
     this.#lives[region]![index] = life;
     this.#faults.skewAtBirth(life);

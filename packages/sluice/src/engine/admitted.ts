@@ -27,11 +27,13 @@ export interface Admission {
   readonly arrivedMs: number;
   /** "local": the call was given up. */
   readonly source: Source;
+  /** The call was given up, or sent before the counts of the other regions had arrived. */
+  readonly isDegraded: boolean;
 }
 
 export function recordAdmitted(engine: Engine, layers: Layers, admission: Admission, nowMs: number): Decision {
   const { table, tally } = engine;
-  const { key, slot, sequence: at, call, limit, cost, arrivedMs, source } = admission;
+  const { key, slot, sequence: at, call, limit, cost, arrivedMs, source, isDegraded } = admission;
   const { durationMs } = key;
   const basis = layers.basis(slot, at);
   const previous = table.view(slot, (at - 1) as Sequence);
@@ -40,7 +42,6 @@ export function recordAdmitted(engine: Engine, layers: Layers, admission: Admiss
   const endMs = windowEndMs(sequence, durationMs);
   const share = shareOf(engine, slot, sequence, endMs - nowMs);
   const effective = table.view(slot, sequence) + share;
-  const isDegraded = source === "local" || durationMs >= layers.unheardFromMs;
   tally.add(TALLY.allowed);
   if (isDegraded) tally.add(TALLY.degraded);
   // A batch may have counted beside the call, so the window can hold more than the origin knew.

@@ -215,6 +215,22 @@ describe("admission", () => {
     expect(process.askNow()).toMatchObject({ success: false });
   });
 
+  test("a call that was sent before the other regions' counts had arrived is degraded, even if they arrive during it", async () => {
+    const world = new Processes();
+    world.counters.trouble("stalled");
+    const process = world.startRegion("eu");
+    await world.time.settle();
+    process.origin.trouble("stalled", "reads");
+    const answer = process.ask();
+    await world.time.settle();
+    world.counters.heal();
+    await world.time.advance(100);
+    expect(await process.limiter.ready({ timeoutMs: 0 })).toBe(true);
+    process.origin.heal();
+    expect(await answer).toMatchObject({ success: true, source: "origin", degraded: true });
+    expect(await process.ask()).toMatchObject({ degraded: false });
+  });
+
   test("requests of a full table read, and are not recorded", async () => {
     const world = new Processes();
     const process = world.start({ cellsMax: 1 });

@@ -74,6 +74,8 @@ interface Call {
   readonly sequence: Sequence;
   readonly waiters: readonly Waiter[];
   readonly beganMs: number;
+  /** Whether it was sent before the counts of other regions that take part in the window had arrived. */
+  readonly isUnheard: boolean;
   /** When its oldest request has waited for the read timeout. */
   readonly deadlineMs: number;
   handle: unknown;
@@ -307,7 +309,9 @@ export class Admission {
       call: ++this.#calling,
     };
     const deadlineMs = waiters[0]!.arrivedMs + this.#options.readTimeoutMs;
-    const call = { queue, admit, sequence, waiters, beganMs, deadlineMs, handle: undefined, hasEnded: false };
+    const isUnheard = durationMs >= this.#layers.unheardFromMs;
+    const sent = { queue, admit, sequence, waiters, beganMs, isUnheard, deadlineMs };
+    const call = { ...sent, handle: undefined, hasEnded: false };
     for (const waiter of waiters) waiter.calls++;
     queue.call = call;
     return call;
@@ -392,11 +396,13 @@ export class Admission {
     this.#makeDue(queue);
   }
 
-  #count({ queue, sequence, admit }: Call, waiter: Waiter, isAtOrigin: boolean): void {
+  #count({ queue, sequence, admit, isUnheard }: Call, waiter: Waiter, isAtOrigin: boolean): void {
     const { slot, hashed } = queue;
     const { limit, cost, arrivedMs } = waiter;
     const source = isAtOrigin ? "origin" : "local";
-    const admitted = { key: hashed.key, slot, sequence, call: admit.call, limit, cost, arrivedMs, source } as const;
+    const isDegraded = isUnheard || !isAtOrigin;
+    const sent = { key: hashed.key, slot, sequence, call: admit.call } as const;
+    const admitted = { ...sent, limit, cost, arrivedMs, source, isDegraded } as const;
     this.#settle(waiter, () => {
       const decision = recordAdmitted(this.#engine, this.#layers, admitted, this.#nowMs());
       this.#options.accepted(slot, decision, isAtOrigin);

@@ -35,6 +35,7 @@ export function worldOf(plan: Plan): WorldOptions {
       peeks: 0,
     },
     hasOrigin: true,
+    admits: "life",
     hasGlobal,
     globalMode: plan.mode,
     flushMs: plan.flush,
