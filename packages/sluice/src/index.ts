@@ -23,7 +23,15 @@ export type {
 export type { GlobalMode } from "./global/global-layer.ts";
 export type { OverAdmission } from "./global/over-admission.ts";
 export type { EventListener, Happening, LimiterEvent } from "./limiter/events.ts";
-export { Limiter, type ReadyOptions, type Rule, type RuleOptions, type RuleRequest } from "./limiter/limiter.ts";
+export {
+  Limiter,
+  type ReadyOptions,
+  type Rule,
+  type RuleOptions,
+  type RuleRequest,
+  type RuleTake,
+  type TakeOptions,
+} from "./limiter/limiter.ts";
 export {
   type MemoryOriginOptions,
   type MemoryStoreOptions,

@@ -71,6 +71,9 @@ export const ROWS_MAX_MAX = 16_000_000;
 export const NAMESPACE_ROWS_MAX_DEFAULT = 100_000;
 export const WORKSPACE_ROWS_MAX_DEFAULT = 200_000;
 
+/** Nothing waits longer than this for its turn: after two windows of the longest duration, all that was counted is over. */
+export const TAKE_WAIT_MAX_MS: number = 2 * DURATION_MAX_MS;
+
 export const CLOSE_TIMEOUT_MAX_MS = 60_000;
 export const CLOSE_TIMEOUT_DEFAULT_MS = 5_000;
 

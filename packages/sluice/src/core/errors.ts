@@ -41,6 +41,7 @@ export const ERRORS = {
   RL_REDIS_OPTION_INVALID: "valid (docs/errors.md has the rule of each option)",
   RL_SQL_ADDRESS_INVALID: "valid (docs/errors.md has the rule of each option)",
   RL_SQL_OPTION_INVALID: "valid (docs/errors.md has the rule of each option)",
+  RL_SIGNAL_INVALID: "an AbortSignal",
   RL_TRACE_INVALID: "a function",
   RL_ON_EVENT_INVALID: "a function",
   RL_CLOSED: "open; after close() it makes no more decisions",
@@ -60,6 +61,7 @@ export const OPTION_RULES = {
     publishMs: "a number of milliseconds from 100 to globalDurationMin",
     importMs: "a number of milliseconds from 100 to globalDurationMin",
     timeoutMs: "a number of milliseconds from 0 to 60000",
+    maxWaitMs: "a number of milliseconds from 0 to 5184000000 (60 d)",
   },
   RL_REDIS_ADDRESS_INVALID: {
     options: "an object with exactly one of url, host, path, sentinel, cluster and client",

@@ -21,13 +21,13 @@ export class Alarm {
   }
 
   /** Calls back once, after `delayMs`. An alarm that is set stays as it is. Throws if the timers do, and is then not set. */
-  set(callback: () => void, delayMs: number): void {
+  set(callback: () => void, delayMs: number, keepsAlive = false): void {
     if (this.#isSet) return;
     const ring = () => {
       this.#isSet = false;
       callback();
     };
-    this.#handle = this.#timers.set(ring, delayMs);
+    this.#handle = this.#timers.set(ring, delayMs, keepsAlive);
     this.#isSet = true;
   }
 

@@ -9,8 +9,10 @@
  * - `batch`: it fits by itself, but another item of its batch does not: nothing was counted
  * - `full`: the cell table had no room for a record, and `whenFull` decided
  * - `charged`: the answer to a charge, which is counted whether it fits or not
+ * - `timeout`: denied, a take did not fit within the time that it may wait
+ * - `waiters`: denied, too many takes wait already
  */
-export type Reason = "allowed" | "limit" | "cost" | "batch" | "full" | "charged";
+export type Reason = "allowed" | "limit" | "cost" | "batch" | "full" | "charged" | "timeout" | "waiters";
 
 /** Where the counts came from: this process's memory alone, or a read of the origin made for this request. */
 export type Source = "local" | "origin";

@@ -64,6 +64,12 @@ describe("eviction", () => {
     expect(victimOf(cells), "it goes first, though it is the fullest and used last").toBe(1);
   });
 
+  test("a key that was charged far beyond its limit is worth no more than one that has used it up: the older one goes", () => {
+    const overdrawn = { own: 1_000_000, limit: 10, lastUse: 50 };
+    expect(victimOf([{ own: 10, lastUse: 60 }, overdrawn, { own: 10, lastUse: 70 }])).toBe(1);
+    expect(victimOf([{ own: 9, lastUse: 90 }, overdrawn])).toBe(0);
+  });
+
   test("the lowest use of its limit goes, not the lowest count", () => {
     expect(
       victimOf([

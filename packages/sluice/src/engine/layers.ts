@@ -183,7 +183,7 @@ export class Layers {
     const { key, sequence, nowMs, previous, cost, waited } = view;
     const { durationMs } = key;
     if (!isCounted && slot !== NONE) this.requested(slot, answer.limit);
-    if (answer.reason === "limit" && cost > 0) {
+    if (!answer.success && cost > 0 && isFull(view, answer)) {
       this.gate?.denied(key, slot);
       if (slot !== NONE) onDenial?.(slot, sequence, durationMs, answer.limit);
     }
@@ -205,4 +205,9 @@ export class Layers {
     };
     trace(decisionEvent(place, basis, answer));
   }
+}
+
+/** Whether a request was denied because its window is full, after waiting or at once. A charge is not denied, and a cost above the limit says nothing. */
+function isFull({ effective, limit }: View, { reason }: Decision): boolean {
+  return reason === "limit" || ((reason === "timeout" || reason === "waiters") && effective > limit);
 }

@@ -16,6 +16,8 @@ export const TALLY = {
   degraded: 8,
   charged: 9,
   overdrawn: 10,
+  deniedTimeout: 11,
+  deniedWaiters: 12,
 } as const;
 
 type TallyName = keyof typeof TALLY;
@@ -25,6 +27,11 @@ export class Tally {
 
   add(place: (typeof TALLY)[TallyName]): void {
     this.#counts[place] = this.#counts[place]! + 1;
+  }
+
+  /** What was added a moment ago turned out not to be one. Before anybody can have read it. */
+  takeBack(place: (typeof TALLY)[TallyName]): void {
+    this.#counts[place] = this.#counts[place]! - 1;
   }
 
   read(name: TallyName): number {

@@ -130,7 +130,9 @@ test("an answer is read, not written", () => {
   limiter.stats().decisions.denied.limit = 0;
   // @ts-expect-error the decisions of a batch are a readonly array
   (({}) as BatchDecision).decisions.push(decision);
-  expectTypeOf<Reason>().toEqualTypeOf<"allowed" | "limit" | "cost" | "batch" | "full" | "charged">();
+  expectTypeOf<Reason>().toEqualTypeOf<
+    "allowed" | "limit" | "cost" | "batch" | "full" | "charged" | "timeout" | "waiters"
+  >();
 });
 
 test("what may be a promise must be told apart first", () => {

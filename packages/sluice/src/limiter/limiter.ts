@@ -4,7 +4,7 @@
  * Invariant: whatever can be wrong with a request is found before anything is counted.
  */
 import { assert } from "../core/assert.ts";
-import { BATCH_MAX, READY_TIMEOUT_DEFAULT_MS, READY_TIMEOUT_MAX_MS } from "../core/bounds.ts";
+import { BATCH_MAX, READY_TIMEOUT_DEFAULT_MS, READY_TIMEOUT_MAX_MS, TAKE_WAIT_MAX_MS } from "../core/bounds.ts";
 import type { Duration } from "../core/duration.ts";
 import { SluiceError } from "../core/errors.ts";
 import { checkKnown } from "../core/known.ts";
@@ -21,6 +21,7 @@ import { checkInterval, type LimiterOptions, readOptions } from "./options.ts";
 import { checkCost, checkLimit, checkRequest, type InspectRequest, type LimitRequest } from "./request.ts";
 import { type CloseReport, Stack } from "./stack.ts";
 import { readStats, type Stats } from "./stats.ts";
+import { type Patience, Takes } from "./take.ts";
 import { Watch } from "./watch.ts";
 
 /** What a rule fixes for all of its requests. */
@@ -36,6 +37,17 @@ export interface RuleOptions {
 
 /** What may differ between two requests of one rule. */
 export type RuleRequest = Pick<LimitRequest, "cost">;
+
+/** How long a take may wait. */
+export interface TakeOptions {
+  /** 0 to 5,184,000,000 ms (60 d). Left out: as long as it takes. */
+  readonly maxWaitMs?: number | undefined;
+  /** Ends the wait: the promise is rejected with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A take of a rule. */
+export type RuleTake = RuleRequest & TakeOptions;
 
 /** How long `ready` waits. */
 export interface ReadyOptions {
@@ -83,6 +95,18 @@ export interface Rule {
    */
   charge(identifier: string, request?: RuleRequest): Charge;
   /**
+   * Like `Limiter.take`.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const rule = new Limiter().rule({ namespace: "upstream", limit: 10, duration: "1s" });
+   * const { success } = await rule.take("api.example.com", { cost: 1, maxWaitMs: 5_000 });
+   * ```
+   */
+  take(identifier: string, request?: RuleTake): Promise<Decision>;
+  /**
    * Like `Limiter.inspect`, with the limit of the rule.
    *
    * @example
@@ -98,12 +122,16 @@ export interface Rule {
 
 const RULE_KNOWN: readonly (keyof RuleOptions)[] = ["workspace", "namespace", "limit", "duration"];
 
+const TAKE_KNOWN: readonly (keyof TakeOptions)[] = ["maxWaitMs", "signal"];
+
 const READY_KNOWN: readonly (keyof ReadyOptions)[] = ["timeoutMs"];
 
 export class Limiter {
   readonly #stack: Stack;
   /** Exists where somebody listens. */
   readonly #watch: Watch | null;
+  /** Requests that wait in line. */
+  readonly #takes: Takes;
   /** Requests that wait for the origin. */
   readonly #waiting = new Set<Promise<unknown>>();
   /** Settles when a close that is under way is done; undefined while open. */
@@ -123,6 +151,7 @@ export class Limiter {
     const settings = readOptions(options);
     const { onEvent, clock, timers } = settings;
     this.#stack = new Stack(settings);
+    this.#takes = new Takes(this.#stack.engine, { clock, timers, decide: (item) => this.#decideItem(item) });
     this.#watch = onEvent === null ? null : new Watch(this.#stack, onEvent, clock, timers);
   }
 
@@ -252,6 +281,29 @@ export class Limiter {
   }
 
   /**
+   * Waits until the cost fits, and counts it: for outgoing calls, jobs and scripts. First come, first served per key within this process.
+   *
+   * Resolves with the decision. It is denied with the reason `timeout` if it does not fit within `maxWaitMs` (at once if that is
+   * known), `cost` if it can never fit, and `waiters` if 1,000 takes of the key, or 10,000 in all, wait already. Rejected for misuse,
+   * with the reason of `signal` if that aborts, and with `RL_CLOSED` if the limiter closes. A waiting take keeps the process alive.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const upstream = { namespace: "upstream", identifier: "api.example.com", limit: 10, duration: "1s" } as const;
+   * const { success } = await limiter.take(upstream, { maxWaitMs: 5_000, signal: AbortSignal.timeout(10_000) });
+   * ```
+   */
+  async take(request: LimitRequest, options: TakeOptions = {}): Promise<Decision> {
+    this.#checkOpen();
+    checkKnown(options, TAKE_KNOWN);
+    const patience = patienceOf(options);
+    return this.#takes.take(this.#item(request), patience);
+  }
+
+  /**
    * A rule: one limit for many identifiers.
    *
    * @example
@@ -283,6 +335,17 @@ export class Limiter {
       decide: ask,
       limit: async (identifier, request) => ask(identifier, request),
       charge: count,
+      take: async (identifier, request = {}) => {
+        this.#checkOpen();
+        if (typeof request !== "object" || request === null) {
+          throw new SluiceError("RL_REQUEST_INVALID", "request", request);
+        }
+        checkKnown(request, ["cost", ...TAKE_KNOWN], "request");
+        const { cost = 1 } = request;
+        checkCost(cost);
+        const item = batchItem(this.#stack.engine, scope, identifier, limit, cost);
+        return this.#takes.take(item, patienceOf(request));
+      },
       inspect: (identifier) => inspect(this.#stack.engine, scope, identifier, limit),
     };
   }
@@ -370,6 +433,11 @@ export class Limiter {
     return decision ?? this.#wait(this.#askAndDecide(scope, identifier, limit, cost));
   }
 
+  #decideItem({ key, limit, cost }: BatchItem): Decision | Promise<Decision> {
+    const { workspace, namespace, identifier, durationMs } = key;
+    return this.#decide(this.#stack.engine.scopes.find(workspace, namespace, durationMs), identifier, limit, cost);
+  }
+
   #charge(scope: Scope, identifier: string, limit: number, cost: number): Charge {
     const answer = charge(this.#stack.engine, scope, identifier, limit, cost);
     this.#stack.wake();
@@ -379,6 +447,7 @@ export class Limiter {
   /** Whoever waits when the limiter closes is still answered, and what it counts is replayed with the rest. */
   async #close(): Promise<CloseReport> {
     const letGo = this.#stack.stayAlive();
+    this.#takes.close();
     await Promise.allSettled(this.#waiting);
     const report = await this.#stack.close();
     this.#watch?.close(report.lost);
@@ -484,6 +553,14 @@ function costOf(request: RuleRequest): number {
   }
   checkCost(cost);
   return cost;
+}
+
+function patienceOf({ maxWaitMs, signal }: TakeOptions): Patience {
+  if (maxWaitMs !== undefined) checkInterval(maxWaitMs, "maxWaitMs", 0, TAKE_WAIT_MAX_MS);
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new SluiceError("RL_SIGNAL_INVALID", "signal", signal);
+  }
+  return { maxWaitMs: maxWaitMs ?? Number.POSITIVE_INFINITY, signal };
 }
 
 function isDecision(answer: BatchDecision | Awaited): answer is BatchDecision {

@@ -18,6 +18,9 @@ export interface Stats {
       readonly full: number;
       /** Items that would have been allowed alone, in a batch that was denied. */
       readonly batch: number;
+      /** Takes that gave up: they did not fit in time, or too many waited already. */
+      readonly timeout: number;
+      readonly waiters: number;
     };
     /** Charges, and those that left their key above its limit. They are neither allowed nor denied. */
     readonly charged: number;
@@ -176,6 +179,8 @@ export function readStats({ engine, regional, global, ledger }: Stack): Stats {
         cost: tally.read("deniedCost"),
         full: tally.read("deniedFull"),
         batch: tally.read("deniedBatch"),
+        timeout: tally.read("deniedTimeout"),
+        waiters: tally.read("deniedWaiters"),
       },
       charged: tally.read("charged"),
       overdrawn: tally.read("overdrawn"),
