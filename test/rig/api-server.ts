@@ -34,7 +34,7 @@ export interface ApiServer {
   readonly logged: readonly string[];
   /** The lines of requests, if they were asked for. */
   readonly requestLines: readonly RequestLine[];
-  /** A call with the root key, or another one. */
+  /** A call with the root key, or another one; without a dot, the operation is one of `ratelimit.`. */
   post(operation: string, body: unknown, token?: string): Promise<ApiAnswer>;
   /** A key with these permissions; answers its token. */
   createKey(permissions: readonly string[], more?: KeyOptions): Promise<string>;
@@ -119,7 +119,7 @@ export async function startApi(
     logged,
     requestLines,
     post: async (operation, body, token = ROOT) => {
-      const answer = await fetch(`${url}/v2/ratelimit.${operation}`, {
+      const answer = await fetch(`${url}/v2/${operation.includes(".") ? operation : `ratelimit.${operation}`}`, {
         method: "POST",
         headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
         body: typeof body === "string" ? body : JSON.stringify(body),

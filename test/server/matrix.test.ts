@@ -4,6 +4,7 @@
  * The table of routes makes the cases, so a new route is in it by itself.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isAdminAction, permissionOf } from "../../packages/server/src/access/permission.ts";
 import type { Route } from "../../packages/server/src/http/routes/route.ts";
 import { ROUTES } from "../../packages/server/src/http/routes/routes.ts";
 import { type ApiAnswer, type ApiServer, ROOT, startApi } from "../rig/api-server.ts";
@@ -42,7 +43,7 @@ beforeAll(async () => {
     const wrong = action === "limit" ? "set_override" : "limit";
     const permissions: Record<KeyKind, string[]> = {
       root: ["*"],
-      rightAction: [`ratelimit.*.${action}`],
+      rightAction: [permissionOf(action)],
       thisNamespace: [`ratelimit.${own.id}.${action}`],
       otherNamespace: [`ratelimit.${other.id}.${action}`],
       wrongAction: [`ratelimit.*.${wrong}`, `ratelimit.${own.id}.${wrong}`],
@@ -70,6 +71,13 @@ function bodyOf({ operation }: Route, target: Target): unknown {
       return {};
     case "ratelimit.createNamespace":
       return { name: "own" };
+    case "admin.listKeys":
+      return {};
+    case "admin.createKey":
+      return { permissions: ["ratelimit.*.limit"] };
+    case "admin.rotateKey":
+    case "admin.revokeKey":
+      return { keyId: "key_missing" };
     case "ratelimit.updateNamespace":
       return { namespace, shadow: false };
     case "ratelimit.getOverride":
@@ -81,7 +89,7 @@ function bodyOf({ operation }: Route, target: Target): unknown {
 }
 
 const call = (route: Route, target: Target, token: string) =>
-  server.post(route.operation.replace("ratelimit.", ""), bodyOf(route, target), token);
+  server.post(route.operation, bodyOf(route, target), token);
 
 /** What an answer tells, without what differs from call to call. */
 function told({ status, body }: ApiAnswer): object {
@@ -89,8 +97,13 @@ function told({ status, body }: ApiAnswer): object {
 }
 
 /** Routes that name no namespace, and the one that changes what the others look at. */
-const isAboutOne = ({ operation }: Route) =>
-  !/listNamespaces|createNamespace|restoreNamespace|deleteNamespace/.test(operation);
+const isAboutOne = ({ operation, action }: Route) =>
+  !isForAll(action) && !/listNamespaces|createNamespace|restoreNamespace|deleteNamespace/.test(operation);
+
+/** Whether no permission for one namespace allows it. */
+const isForAll = (action: Route["action"]) => action === "*" || isAdminAction(action);
+
+const OPTIONAL_BODY = /listNamespaces|listChanges|listKeys/;
 
 describe.each(ROUTES.map((route) => [route.operation, route] as const))("%s", (_operation, route) => {
   test.each([
@@ -122,8 +135,8 @@ describe.each(ROUTES.map((route) => [route.operation, route] as const))("%s", (_
 
   test("a body that is none is refused with 400, and names the place", async () => {
     for (const body of ["", "null", "7", '"x"', "[]", "{}", '{"namespace":7}', '[{"identifier":null}]', '{"x":1}']) {
-      if (/listNamespaces|listChanges/.test(route.operation) && body === "{}") continue;
-      const answer = await server.post(route.operation.replace("ratelimit.", ""), body);
+      if (OPTIONAL_BODY.test(route.operation) && body === "{}") continue;
+      const answer = await server.post(route.operation, body);
       expect([body, answer.status, answer.body.error.type]).toEqual([body, 400, "/errors/application/invalid_input"]);
       for (const { location } of answer.body.error.errors) expect(location).toMatch(/^body/);
     }
@@ -140,7 +153,7 @@ describe.each(ROUTES.map((route) => [route.operation, route] as const))("%s", (_
     for (const target of ["own", "ownById"] as const) {
       const { status, body } = await call(route, target, ROOT);
       const isTaken = /createNamespace/.test(route.operation);
-      const isMissing = /getOverride|deleteOverride/.test(route.operation);
+      const isMissing = /getOverride|deleteOverride|rotateKey|revokeKey/.test(route.operation);
       expect(status).toBe(isTaken ? 409 : isMissing ? 404 : 200);
       expect(JSON.stringify(body)).not.toContain(namespaces.foreignById);
       if (/deleteNamespace/.test(route.operation)) await server.post("restoreNamespace", { namespace: "own" });
@@ -183,6 +196,22 @@ describe.each(ROUTES.filter(isAboutOne).map((route) => [route.operation, route] 
     test("a deleted namespace is gone for limits, not found for the rest, and has a history", async () => {
       const answer = await call(route, "deleted", ROOT);
       expect(answer.status).toBe(route.action === "limit" ? 410 : route.action === "read_audit" ? 200 : 404);
+    });
+  },
+);
+
+describe.each(ROUTES.filter(({ action }) => isForAll(action)).map((route) => [route.operation, route] as const))(
+  "%s, about keys or the server",
+  (_operation, route) => {
+    test("needs its own permission, and none for a namespace is enough", async () => {
+      for (const kind of ["nothing", "wrongAction", "otherNamespace", "thisNamespace"] as const) {
+        const answer = await call(route, "own", tokens.get(`${route.action} ${kind}`)!);
+        expect([kind, answer.status, answer.body.error.type]).toEqual([
+          kind,
+          403,
+          "/errors/authorization/insufficient_permissions",
+        ]);
+      }
     });
   },
 );

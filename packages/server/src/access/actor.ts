@@ -1,18 +1,21 @@
 /** A caller as one who changes something. */
 import type { KeyActor } from "../admin/admin-store.ts";
+import type { KeyRecord } from "../admin/records.ts";
 import { type Caller, usable } from "./caller.ts";
 import { type Action, checkPermission } from "./permission.ts";
 import type { Charge } from "./quota.ts";
 
 /** Checked again inside the transaction of the change, by the same rules as the request was. */
-export function actorOf({ key, workspace }: Caller, action: Action, namespaceId?: string): KeyActor {
+export function actorOf(caller: Caller, action: Action, namespaceId?: string): KeyActor {
+  return actorChecked(caller, (key) => checkPermission(key, action, namespaceId));
+}
+
+/** @param check is called with the key as it is stored at that moment, and throws a Refusal if the key may not make the change. */
+export function actorChecked({ key, workspace }: Caller, check: (key: KeyRecord) => void): KeyActor {
   return {
     keyId: key.id,
     workspaceId: workspace.id,
-    check: (keyNow, workspaceNow, nowMs) => {
-      const caller = usable(keyNow ?? undefined, workspaceNow ?? undefined, nowMs);
-      checkPermission(caller.key, action, namespaceId);
-    },
+    check: (keyNow, workspaceNow, nowMs) => check(usable(keyNow ?? undefined, workspaceNow ?? undefined, nowMs).key),
   };
 }
 

@@ -1,11 +1,10 @@
 /** The flags of `sluice keys`. */
-import { ACTIONS } from "../access/permission.ts";
+import { ACTIONS, ADMIN_ACTIONS, isPermission, PERMISSIONS_MAX } from "../access/permission.ts";
 import { InputError, shown } from "../input/input-error.ts";
 import { spanWithin, wholeSpanWithin } from "../input/readings.ts";
 import type { Flag } from "./command-flags.ts";
 
 const NAME_LENGTH_MAX = 128;
-const PERMISSIONS_MAX = 100;
 const DAY_MS = 86_400_000;
 /** Ten years: what is longer is meant to have no end. */
 const EXPIRES_MAX_MS = 3_650 * DAY_MS;
@@ -34,7 +33,7 @@ const LIMIT_ALONE: Permissions = ["ratelimit.*.limit", "ratelimit.*.create_names
 export const PERMISSIONS = {
   name: "permissions",
   value: "<list>",
-  help: `its permissions, separated by commas: * for everything, or ratelimit.*.ACTION, or ratelimit.NAMESPACE_ID.ACTION; actions are ${ACTIONS.join(", ")}; default ${LIMIT_ALONE.join(",")}`,
+  help: `its permissions, separated by commas: * for everything, or ratelimit.*.ACTION, or ratelimit.NAMESPACE_ID.ACTION; actions are ${ACTIONS.join(", ")}; or admin.*.ACTION with ${ADMIN_ACTIONS.join(", ")}; default ${LIMIT_ALONE.join(",")}`,
   rule: `1 to ${PERMISSIONS_MAX} permissions`,
   initial: LIMIT_ALONE,
   read: (value: unknown): Permissions | undefined => {
@@ -44,7 +43,7 @@ export const PERMISSIONS = {
   },
   hint: (value: unknown): string => {
     const wrong = listOf(value).find((item) => !isPermission(item));
-    const forms = `ratelimit.*.ACTION or ratelimit.NAMESPACE_ID.ACTION, ACTION one of ${ACTIONS.join(", ")}; or *`;
+    const forms = `ratelimit.*.ACTION or ratelimit.NAMESPACE_ID.ACTION, ACTION one of ${ACTIONS.join(", ")}; or admin.*.ACTION, ACTION one of ${ADMIN_ACTIONS.join(", ")}; or *`;
     return wrong === undefined ? `write ${forms}` : `${shown(wrong)} is not a permission: write ${forms}`;
   },
 } satisfies Flag & { readonly initial: Permissions };
@@ -93,12 +92,4 @@ function isText(value: unknown, lengthMax: number): value is string {
 
 function listOf(value: unknown): readonly string[] {
   return typeof value === "string" ? value.split(",").map((item) => item.trim()) : [];
-}
-
-function isPermission(text: string): boolean {
-  if (text === "*") return true;
-  const [, where, action] = /^ratelimit\.(\*|rlns_[0-9A-Za-z]+)\.([a-z_]+)$/.exec(text) ?? [];
-  if (!ACTIONS.some((item) => item === action)) return false;
-  // What is not there yet has no id.
-  return action !== "create_namespace" || where === "*";
 }

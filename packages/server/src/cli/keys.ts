@@ -1,10 +1,10 @@
 /** `sluice keys`: who may come in. A token is printed once, when it is made, and kept nowhere. */
 import { Command } from "commander";
-import { isPreset, newId } from "../admin/admin-id.ts";
+import { isPreset } from "../admin/admin-id.ts";
 import type { Actor, AdminStore } from "../admin/admin-store.ts";
 import { DEFAULT_WORKSPACE } from "../admin/bootstrap.ts";
+import { newKey, stateOf } from "../admin/new-key.ts";
 import type { KeyRecord, WorkspaceRecord } from "../admin/records.ts";
-import { hashOf, newToken, startOf } from "../admin/token.ts";
 import { Failure } from "../input/failure.ts";
 import { SYSTEM } from "../system/system.ts";
 import type { Console } from "../terminal/console.ts";
@@ -34,7 +34,7 @@ export function keysCommand(console: Console): Command {
       const untilMs = (flags["expires"] as ((nowMs: number) => number) | undefined)?.(SYSTEM.clock.wallMs()) ?? null;
       if (untilMs !== null && untilMs <= SYSTEM.clock.wallMs()) throw EXPIRES.past(untilMs);
       const name = (flags["name"] as string | undefined) ?? "";
-      const { key, token } = newKey({ workspaceId: workspace.id, name, permissions, expiresAtMs: untilMs });
+      const { key, token } = newKey({ workspaceId: workspace.id, name, permissions, expiresAtMs: untilMs }, SYSTEM);
       await store.saveKey(key, "key.create", actor);
       return made(key, token);
     },
@@ -62,7 +62,7 @@ export function keysCommand(console: Console): Command {
       if (isPreset(old)) throw new Failure(`${old.id} is preset by SLUICE_ROOT_KEY`, PRESET_HINT);
       const { state } = dataOf(old);
       if (state !== "active") throw new Failure(`${old.id} is ${state}`, ROTATE_HINTS[state]);
-      const { key, token } = newKey(old);
+      const { key, token } = newKey(old, SYSTEM);
       const graceMs = (flags["grace"] as number | undefined) ?? 0;
       const endMs = Math.min(SYSTEM.clock.wallMs() + graceMs, old.expiresAtMs ?? Number.POSITIVE_INFINITY);
       if (!(await store.replaceKey(old.id, key, graceMs === 0 ? null : endMs, actor))) throw unknownKey(id!);
@@ -107,23 +107,6 @@ function switches(console: Console): Command[] {
   ];
 }
 
-function newKey(like: Pick<KeyRecord, "workspaceId" | "name" | "permissions" | "expiresAtMs">) {
-  const { workspaceId, name, permissions, expiresAtMs } = like;
-  const token = newToken(SYSTEM.random);
-  const key: KeyRecord = {
-    id: newId("key", SYSTEM.random),
-    workspaceId,
-    name,
-    hash: hashOf(token),
-    start: startOf(token),
-    permissions,
-    isDisabled: false,
-    createdAtMs: SYSTEM.clock.wallMs(),
-    expiresAtMs,
-  };
-  return { key, token };
-}
-
 function made(key: KeyRecord, token: string, more = ""): CommandOutcome {
   return { json: { ...dataOf(key), key: token }, text: token, notice: `${more}${key.id}, ${summary(key)}. ${ONCE}` };
 }
@@ -136,15 +119,15 @@ function summary({ workspaceId, permissions, expiresAtMs }: KeyRecord): string {
 type KeyData = ReturnType<typeof dataOf>;
 
 /** Without the hash. */
-function dataOf({ id, workspaceId, name, start, permissions, isDisabled, createdAtMs, expiresAtMs }: KeyRecord) {
-  const isOver = expiresAtMs !== null && expiresAtMs <= SYSTEM.clock.wallMs();
+function dataOf(key: KeyRecord) {
+  const { id, workspaceId, name, start, permissions, createdAtMs, expiresAtMs } = key;
   return {
     id,
     workspace: workspaceId,
     name,
     start,
     permissions,
-    state: isDisabled ? ("disabled" as const) : isOver ? ("expired" as const) : ("active" as const),
+    state: stateOf(key, SYSTEM.clock.wallMs()),
     createdAt: createdAtMs,
     ...(expiresAtMs === null ? {} : { expiresAt: expiresAtMs }),
   };

@@ -18,7 +18,7 @@ export const PAGE_DEFAULT = 10;
 /** An override's identifier and cursors are as long as identifiers are. */
 const TEXT_MAX = 512;
 
-const strict = { additionalProperties: false } as const;
+export const strict = { additionalProperties: false } as const;
 
 const text = (description: string, examples: string[]) =>
   Type.String({
@@ -28,10 +28,10 @@ const text = (description: string, examples: string[]) =>
     description,
     examples,
   });
-const integer = (minimum: number, maximum: number, description: string, examples: number[]) =>
+export const integer = (minimum: number, maximum: number, description: string, examples: number[]) =>
   Type.Integer({ minimum, maximum, rule: `an integer from ${minimum} to ${maximum}`, description, examples });
-const moment = (description: string) => integer(0, Number.MAX_SAFE_INTEGER, description, [1_767_225_600_000]);
-const flag = (description: string) => Type.Boolean({ rule: "true or false", description });
+export const moment = (description: string) => integer(0, Number.MAX_SAFE_INTEGER, description, [1_767_225_600_000]);
+export const flag = (description: string) => Type.Boolean({ rule: "true or false", description });
 
 const namespace = text("The namespace: its name or its id.", ["email.outbound"]);
 const identifier = text("The identifier that is limited, such as a user, an address or an API key.", ["user_123"]);
@@ -44,7 +44,7 @@ const overrideLimit = integer(0, COUNT_MAX, "The limit: maximum cost per window;
 const duration = integer(DURATION_MIN_MS, DURATION_MAX_MS, "The window in milliseconds: 1 s to 30 d.", [60_000]);
 const cost = integer(0, COUNT_MAX, "The cost of this request; default 1. With 0 it only reads.", [1]);
 const shadow = flag("Shadow mode: count and report, never deny.");
-const pageLimit = integer(1, PAGE_MAX, `The maximum number of items; default ${PAGE_DEFAULT}.`, [PAGE_DEFAULT]);
+export const pageLimit = integer(1, PAGE_MAX, `The maximum number of items; default ${PAGE_DEFAULT}.`, [PAGE_DEFAULT]);
 
 const UNLESS_OVERRIDDEN = "Required unless an override applies to the identifier; then the override's value is used.";
 
@@ -112,7 +112,7 @@ const CURSOR = {
   rule: "the cursor of an earlier answer",
   description: "The cursor of the previous answer, to get the next page.",
 };
-const cursor = Type.String({
+export const cursor = Type.String({
   minLength: 1,
   // Base64 for URLs: whole groups, then none, 2 or 3 characters whose last one has no bits to spare.
   pattern: "^(?:[\\w-]{4})*(?:[\\w-][AQgw]|[\\w-]{2}[AEIMQUYcgkosw048])?$",

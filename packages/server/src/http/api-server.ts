@@ -16,6 +16,7 @@ import { Decisions } from "../decisions/decisions.ts";
 import type { Log } from "../log/log.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { TopIdentifierDesk } from "../top-identifiers/top-identifier-desk.ts";
+import { SYSTEM } from "../system/system.ts";
 import type { Tracer } from "../traces/tracer.ts";
 import { brokenRequestAnswer } from "./pipeline/broken-request.ts";
 import { Connections } from "./pipeline/connections.ts";
@@ -112,6 +113,7 @@ function routePartsOf(parts: ApiParts, quota: Quota): RouteParts {
     topIdentifiers,
     turnstiles: { audit: new Turnstile(), rankings: new Turnstile() },
     overrideCaps: settings.overrideCaps,
+    environment: SYSTEM,
     wallMs,
   };
 }

@@ -1,4 +1,5 @@
 /** The OpenAPI document, made from the table of routes and the table of problems. */
+import { isAdminAction, permissionOf, type RouteAction } from "../../access/permission.ts";
 import { PROBLEMS, type ProblemKind } from "../../contract/problem.ts";
 import { answerOf, ProblemAnswer } from "../../contract/schemas.ts";
 import type { Route } from "../routes/route.ts";
@@ -69,10 +70,17 @@ function operationOf({ operation, summary, action, body, data, isList, problems 
   return {
     operationId: operation,
     summary,
-    description: `Needs the permission \`ratelimit.*.${action}\`${action === "create_namespace" ? "" : ", or the same permission for the id of the namespace"}.`,
+    description: `Needs the permission \`${permissionOf(action)}\`${scopeOf(action)}.`,
     requestBody: { required: true, content: contentOf(plain(body)) },
     responses,
   };
+}
+
+function scopeOf(action: RouteAction): string {
+  if (action === "*") return " in the workspace `default`";
+  return action === "create_namespace" || isAdminAction(action)
+    ? ""
+    : ", or the same permission for the id of the namespace";
 }
 
 function contentOf(schema: object): Content {

@@ -1,13 +1,14 @@
 /** A route of the API: its schemas, the problems that it may meet, and what handles it. */
 import type { Static, TSchema } from "typebox";
 import type { Caller } from "../../access/caller.ts";
-import type { Action } from "../../access/permission.ts";
+import type { RouteAction } from "../../access/permission.ts";
 import type { Charge } from "../../access/quota.ts";
 import type { AdminStore } from "../../admin/admin-store.ts";
 import type { Directory } from "../../admin/directory.ts";
 import type { ProblemKind } from "../../contract/problem.ts";
 import type { Decisions } from "../../decisions/decisions.ts";
 import type { TopIdentifierDesk } from "../../top-identifiers/top-identifier-desk.ts";
+import type { Environment } from "../../system/system.ts";
 import type { RequestSpan } from "../../traces/request-span.ts";
 import type { OverrideCaps } from "./override-caps.ts";
 import type { CheckedLimit } from "./rate-headers.ts";
@@ -26,6 +27,8 @@ export interface RouteParts {
   /** Reads of the audit trail, and rankings: one at a time. */
   readonly turnstiles: { readonly audit: Turnstile; readonly rankings: Turnstile };
   readonly overrideCaps: OverrideCaps;
+  /** Keys are made of its randomness. */
+  readonly environment: Environment;
   readonly wallMs: () => number;
 }
 
@@ -41,8 +44,8 @@ interface RouteLine<Body extends TSchema, Data extends TSchema> {
   /** After `/v2/`. */
   readonly operation: string;
   readonly summary: string;
-  /** Required for the namespace that the body names. */
-  readonly action: Action;
+  /** Required for the namespace that the body names, for the keys of the workspace, or for the whole server. */
+  readonly action: RouteAction;
   readonly body: Body;
   readonly data: Data;
   readonly isList?: true;
@@ -62,7 +65,7 @@ interface RouteLine<Body extends TSchema, Data extends TSchema> {
 export interface Route {
   readonly operation: string;
   readonly summary: string;
-  readonly action: Action;
+  readonly action: RouteAction;
   readonly body: TSchema;
   readonly data: TSchema;
   readonly isList: boolean;

@@ -4,9 +4,11 @@
  * Validation, the OpenAPI document, the page that shows it, and the suites that walk all routes are made from it.
  */
 
+import * as keySchemas from "../../contract/key-schemas.ts";
 import * as schemas from "../../contract/schemas.ts";
 import { listChanges } from "./changes.ts";
 import { inspect } from "./inspect.ts";
+import { createKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { limit, limitText, multiLimit } from "./limit.ts";
 import { createNamespace, deleteNamespace, listNamespaces, restoreNamespace, updateNamespace } from "./namespaces.ts";
 import { deleteOverride, getOverride, listOverrides, setOverride } from "./overrides.ts";
@@ -144,5 +146,43 @@ export const ROUTES: readonly Route[] = [
     isList: true,
     problems: ["namespace_not_found"],
     handle: listChanges,
+  }),
+  route({
+    operation: "admin.listKeys",
+    summary: "List the keys of the workspace, ordered by name, with the first characters of each.",
+    action: "read_key",
+    body: keySchemas.ListKeysBody,
+    data: keySchemas.KeysData,
+    isList: true,
+    problems: [],
+    handle: listKeys,
+  }),
+  route({
+    operation: "admin.createKey",
+    summary:
+      "Create a key of the workspace, with permissions that the calling key has itself. The answer shows it once.",
+    action: "create_key",
+    body: keySchemas.CreateKeyBody,
+    data: keySchemas.NewKeyData,
+    problems: ["key_limit_reached"],
+    handle: createKey,
+  }),
+  route({
+    operation: "admin.rotateKey",
+    summary: "Replace a key with a new one that has the same permissions. The answer shows it once.",
+    action: "rotate_key",
+    body: keySchemas.RotateKeyBody,
+    data: keySchemas.NewKeyData,
+    problems: ["managed_key_not_found", "key_not_rotatable"],
+    handle: rotateKey,
+  }),
+  route({
+    operation: "admin.revokeKey",
+    summary: "Revoke a key for good. Servers refuse it within a second.",
+    action: "revoke_key",
+    body: keySchemas.KeyBody,
+    data: keySchemas.RevokedKeyData,
+    problems: ["managed_key_not_found"],
+    handle: revokeKey,
   }),
 ];
