@@ -71,6 +71,8 @@ const serverFolders = [
   "access",
   "metrics",
   "top-identifiers",
+  "usage",
+  "live",
   "traces",
   "decisions",
   "contract",

@@ -13,12 +13,15 @@ import { hashOf, newToken, startOf } from "../../packages/server/src/admin/token
 import type { ApiSettings } from "../../packages/server/src/http/api-server.ts";
 import { createApi } from "../../packages/server/src/http/api-server.ts";
 import { RequestLog, type RequestLogSettings } from "../../packages/server/src/http/pipeline/request-log.ts";
+import { LiveDesk } from "../../packages/server/src/live/live-desk.ts";
+import { BUSY_MAX, type ServerState } from "../../packages/server/src/live/live-reading.ts";
 import type { Log } from "../../packages/server/src/log/log.ts";
 import { Tally } from "../../packages/server/src/metrics/tally.ts";
 import { Drain } from "../../packages/server/src/serve/drain.ts";
 import { listen } from "../../packages/server/src/serve/listening.ts";
 import { SYSTEM, steadyMs } from "../../packages/server/src/system/system.ts";
 import { TopIdentifierDesk } from "../../packages/server/src/top-identifiers/top-identifier-desk.ts";
+import { UsageTally } from "../../packages/server/src/usage/usage-tally.ts";
 
 export const ROOT = "a-root-key-for-tests";
 
@@ -30,6 +33,8 @@ export interface ApiServer {
   readonly store: AdminStore;
   readonly directory: MemoryDirectory;
   readonly limiter: Limiter;
+  readonly usage: UsageTally;
+  readonly live: LiveDesk;
   /** What was logged as a warning or an error. */
   readonly logged: readonly string[];
   /** The lines of requests, if they were asked for. */
@@ -71,6 +76,29 @@ const SETTINGS: ApiSettings = {
   tls: null,
 };
 
+/** What a server without any stores tells of itself. */
+const QUIET_SERVER: ServerState = {
+  ready: true,
+  processes: 1,
+  startedAt: 0,
+  layers: { admin: { status: "ok" }, region: { status: "absent" }, global: { status: "absent" } },
+  latencyBuckets: [],
+  connections: 0,
+  residentBytes: 0,
+  cells: { live: 0, max: 0 },
+  adminAgeMs: 0,
+  origin: null,
+  global: null,
+};
+
+async function firstEvent(answer: Response): Promise<Json> {
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  while (!text.includes("\n\n")) text += (await reader.read()).value ?? "";
+  await reader.cancel();
+  return { data: JSON.parse(/^data: (.*)$/m.exec(text)![1]!) };
+}
+
 export async function startApi(
   settings: Partial<ApiSettings> = {},
   limiterOptions: LimiterOptions = {},
@@ -91,8 +119,20 @@ export async function startApi(
   const requestLines: RequestLine[] = [];
   const lineOf = (level: string) => (_event: string, fields?: object) => requestLines.push({ level, ...fields });
   const lines: Log = { debug: lineOf("debug"), info: lineOf("info"), warn: lineOf("warn"), error: lineOf("error") };
+  const usage = new UsageTally();
+  const live = new LiveDesk({
+    directory,
+    environment: SYSTEM,
+    own: async ({ workspaceId, wantsServer }) => ({
+      usage: usage.read(workspaceId, BUSY_MAX),
+      server: wantsServer ? QUIET_SERVER : null,
+    }),
+  });
   const app = createApi({
     limiter,
+    usage,
+    live,
+    server: { version: "0.0.0", region: "default", settings: [{ path: "port", shown: "0", source: "--port" }] },
     tally: new Tally(),
     topIdentifiers:
       hittersNamespacesMax === 0
@@ -112,6 +152,8 @@ export async function startApi(
   return {
     url,
     port,
+    usage,
+    live,
     dataDir,
     store,
     directory,
@@ -124,6 +166,10 @@ export async function startApi(
         headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
         body: typeof body === "string" ? body : JSON.stringify(body),
       });
+      // Of a stream, the first event.
+      if (answer.headers.get("content-type") === "text/event-stream") {
+        return { status: answer.status, headers: answer.headers, body: await firstEvent(answer) };
+      }
       return { status: answer.status, headers: answer.headers, body: await answer.json() };
     },
     createKey: async (permissions, { workspaceId = "default", isDisabled = false, expiresAtMs } = {}) => {
@@ -145,6 +191,7 @@ export async function startApi(
     },
     connections: () => new Promise((resolve) => app.getConnections((_error, count) => resolve(count ?? 0))),
     close: async () => {
+      live.close();
       await drain.run(1000);
       await limiter.close();
       await directory.close();

@@ -153,8 +153,8 @@ describe.each(SERVERS)("admin store on $name, in trouble", ({ name, server, gran
   test("a user who may not create tables works on a migrated schema, and is told clearly on another", async () => {
     const [ready, missing] = [newPrefix(), newPrefix()];
     const link = await openAdminLink(placeOf(), SYSTEM);
-    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 0, to: 2 });
-    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 2, to: 2 });
+    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 0, to: 3 });
+    expect(await migrateAdmin(link, adminTables(ready), 0)).toEqual({ from: 3, to: 3 });
     await link.close();
     const { user, where, whom } = grants;
     await server().ask(user);
@@ -232,10 +232,10 @@ describe.each(PLACES)("audit trail on $name", ({ name, place: placeOf }) => {
     const tablePrefix = newPrefix();
     const tables = adminTables(tablePrefix);
     const link = await openAdminLink(place, SYSTEM);
-    expect(await migrateAdmin(link, tables, 0)).toEqual({ from: 0, to: 2 });
+    expect(await migrateAdmin(link, tables, 0)).toEqual({ from: 0, to: 3 });
     // MySQL commits each change of a table: the process ended before the migration was noted.
-    await link.transaction((run) => run(`DELETE FROM ${tables.schema} WHERE version = ?`, 2));
-    expect(await migrateAdmin(link, tables, 0)).toEqual({ from: 1, to: 2 });
+    await link.transaction((run) => run(`DELETE FROM ${tables.schema} WHERE version > ?`, 1));
+    expect(await migrateAdmin(link, tables, 0)).toEqual({ from: 1, to: 3 });
     const entry = { atMs: 1, workspaceId: "default", actor: "cli:old", action: "old", subject: "x", before: null };
     const writeAsOlder = () =>
       link.transaction(async (run) => {
@@ -302,14 +302,14 @@ describe("admin store, in trouble", () => {
     const link = await openAdminLink(place, SYSTEM);
     await migrateAdmin(link, adminTables(), 0);
     const insert = "INSERT INTO sluice_admin_schema (version, is_breaking, applied_at) VALUES (?, ?, ?)";
-    await link.transaction((run) => run(insert, 3, 0, 0));
+    await link.transaction((run) => run(insert, 4, 0, 0));
     const store = await openAdminStore(place, SYSTEM);
     expect(await store.changesSince(0)).toMatchObject({ revision: 0 });
     await store.close();
-    await link.transaction((run) => run(insert, 4, 1, 0));
+    await link.transaction((run) => run(insert, 5, 1, 0));
     const older = await openAdminStore(place, SYSTEM);
     await expect(older.changesSince(0)).rejects.toThrow(
-      "sluice_admin_schema is at version 4, which this release does not know (it knows 2): use a newer release",
+      "sluice_admin_schema is at version 5, which this release does not know (it knows 3): use a newer release",
     );
     await expect(older.createNamespace("default", "api", "cli:tester")).rejects.toThrow(AdminSchemaError);
     await expect(migrateAdmin(link, adminTables(), 0)).rejects.toThrow(AdminSchemaError);
@@ -320,7 +320,7 @@ describe("admin store, in trouble", () => {
   test("a store that may not migrate says what to do", async () => {
     const store = await openAdminStore(placeOf(newFile()), SYSTEM, { mayMigrate: false });
     await expect(store.changesSince(0)).rejects.toThrow(
-      /at version 0, and version 2 is needed: run sluice migrate first/,
+      /at version 0, and version 3 is needed: run sluice migrate first/,
     );
     await store.close();
   });

@@ -67,6 +67,34 @@ function workerPids(): Map<unknown, number> {
   return new Map(server.log("worker.started").map(({ worker, workerPid }) => [worker, Number(workerPid)]));
 }
 
+describe("what is asked of all workers", () => {
+  const at = (operation: string) =>
+    fetch(`${server.url}/v2/${operation}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${server.key}`, "content-type": "application/json" },
+      body: "{}",
+    });
+
+  test("a live snapshot has the decisions of both, and server.status describes both", async () => {
+    const asked = { namespace: "watched", identifier: "user_1", limit: 3, duration: 30 * 86_400_000 };
+    for (let i = 0; i < 8; i++) await post("limit", asked);
+    const response = await at("ratelimit.live");
+    let text = "";
+    for await (const part of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += part;
+      if (text.includes("\n\n")) break;
+    }
+    const snapshot = JSON.parse(/^data: (.*)$/m.exec(text)![1]!);
+    const watched = snapshot.namespaces.find(({ name }: { name: string }) => name === "watched");
+    expect([watched.allowed + watched.denied, snapshot.server.processes]).toEqual([8, 2]);
+    expect(snapshot.server.layers.region.status).toBe("ok");
+    const { data } = (await (await at("server.status")).json()) as { data: Record<string, unknown> };
+    expect(data).toMatchObject({ ready: true, processes: 2, region: "default" });
+    const { data: listed } = (await (await at("server.settings")).json()) as { data: { settings: unknown[] } };
+    expect(listed.settings).toContainEqual({ name: "workers", value: "2", source: "--workers" });
+  });
+});
+
 describe("sluice serve --workers 2", () => {
   test("shares the port, and one count: what one of them accepted, the other denies", async () => {
     for (const cost of [5, 5]) expect((await ask({ cost })).success).toBe(true);

@@ -22,8 +22,8 @@ export type Action = (typeof ACTIONS)[number];
 export const ADMIN_ACTIONS = ["read_key", "create_key", "rotate_key", "revoke_key"] as const;
 export type AdminAction = (typeof ADMIN_ACTIONS)[number];
 
-/** What a route needs: an action, or `*` in the workspace `default`. */
-export type RouteAction = Action | AdminAction | "*";
+/** What a route needs: an action, `*` in the workspace `default`, or any key. */
+export type RouteAction = Action | AdminAction | "*" | "any";
 
 /** Permissions of one key. */
 export const PERMISSIONS_MAX = 100;
@@ -37,7 +37,7 @@ export function isPermission(text: string): boolean {
 
 /** The permission for an action anywhere in a workspace. */
 export function permissionOf(action: RouteAction): string {
-  if (action === "*") return "*";
+  if (action === "*" || action === "any") return "*";
   return isAdminAction(action) ? `admin.*.${action}` : `ratelimit.*.${action}`;
 }
 

@@ -20,6 +20,7 @@ export const ARRIVAL_COST = 1;
 /** What reads cost, about in proportion to their time: a `limit` takes about as long as each of these. */
 export const ITEMS_PER_UNIT = 100;
 export const CHANGES_PER_UNIT = 10;
+export const ROWS_PER_UNIT = 50;
 export const RANKING_UNITS = 20;
 
 type QuotaLimit = WorkspaceRecord["quota"];

@@ -13,6 +13,7 @@ export type RefusalKind =
   | "workspace_disabled"
   | "insufficient_permissions"
   | "quota_exceeded"
+  | "stream_limit_reached"
   | "cost_above_quota"
   | "namespace_not_found"
   | "namespace_gone"

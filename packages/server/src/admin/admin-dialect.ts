@@ -12,6 +12,8 @@ interface AdminWords {
   /** Finds a row if the table has the column, or the index: their names are its values. */
   readonly hasColumn: string;
   readonly hasIndex: string;
+  /** Behind an INSERT of a row that is there: adds to these columns of it instead. */
+  readonly addOnConflict: (table: string, key: readonly string[], columns: readonly string[]) => string;
   /** Around the migrations, which only one process at a time may do. The first column of an answer is 0 if somebody else does. */
   readonly beginAlone: readonly string[];
   readonly endAlone: string;
@@ -39,6 +41,9 @@ const WORDS: Readonly<Record<SqlDialect["name"], AdminWords>> = {
       "SELECT 1 FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?",
     hasIndex:
       "SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name = ?",
+    addOnConflict: (_table, _key, columns) =>
+      // The only form that both MySQL 8 and MariaDB know.
+      `ON DUPLICATE KEY UPDATE ${columns.map((name) => `${name} = ${name} + VALUES(${name})`).join(", ")}`,
     beginAlone: [`SELECT GET_LOCK(${LOCK_NAME}, ${LOCK_TIMEOUT_S}) AS taken`],
     endAlone: `DO RELEASE_LOCK(${LOCK_NAME})`,
     undoAlone: `DO RELEASE_LOCK(${LOCK_NAME})`,
@@ -52,6 +57,7 @@ const WORDS: Readonly<Record<SqlDialect["name"], AdminWords>> = {
     hasColumn:
       "SELECT 1 FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ? AND column_name = ?",
     hasIndex: "SELECT 1 FROM pg_indexes WHERE schemaname = current_schema() AND tablename = ? AND indexname = ?",
+    addOnConflict: addToExcluded,
     beginAlone: [
       "BEGIN",
       `SET LOCAL statement_timeout = ${LONG_TIMEOUT_MS}`,
@@ -67,6 +73,7 @@ const WORDS: Readonly<Record<SqlDialect["name"], AdminWords>> = {
     begin: "BEGIN IMMEDIATE",
     hasColumn: "SELECT 1 FROM pragma_table_info(?) WHERE name = ?",
     hasIndex: "SELECT 1 FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND name = ?",
+    addOnConflict: addToExcluded,
     beginAlone: ["BEGIN IMMEDIATE"],
     endAlone: "COMMIT",
     undoAlone: "ROLLBACK",
@@ -75,4 +82,10 @@ const WORDS: Readonly<Record<SqlDialect["name"], AdminWords>> = {
 
 export function adminDialect({ name, nowMs, isReadOnly, tableEnd }: SqlDialect): AdminDialect {
   return { ...WORDS[name], name, nowMs, isReadOnly, tableEnd };
+}
+
+/** The clause of SQLite and PostgreSQL. */
+function addToExcluded(table: string, key: readonly string[], columns: readonly string[]): string {
+  const sums = columns.map((name) => `${name} = ${table}.${name} + excluded.${name}`);
+  return `ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${sums.join(", ")}`;
 }

@@ -3,6 +3,7 @@
  *
  *   records    every workspace, namespace, override and key: its id, what it is looked up by, its JSON, and the revision of its last change
  *   audit      one row a change: who, what, before, after
+ *   usage      the history of use: sums of a namespace or a workspace over a minute, an hour or a day
  *   revision   one row: the number of the last change. Whoever changes something holds it, so changes have an order
  *   schema     the migrations that were applied
  *
@@ -17,6 +18,7 @@ export interface AdminTables {
   readonly audit: string;
   readonly revision: string;
   readonly schema: string;
+  readonly usage: string;
 }
 
 export interface AdminMigrationReport {
@@ -36,6 +38,7 @@ export function adminTables(prefix = "sluice_admin_"): AdminTables {
     audit: `${prefix}audit`,
     revision: `${prefix}revision`,
     schema: `${prefix}schema`,
+    usage: `${prefix}usage`,
   };
 }
 
@@ -48,6 +51,7 @@ interface Migration {
 const MIGRATIONS: readonly Migration[] = [
   { isBreaking: true, apply: makeTables },
   { isBreaking: false, apply: boundAudit },
+  { isBreaking: false, apply: makeUsage },
 ];
 
 /**
@@ -76,6 +80,21 @@ async function boundAudit(run: RunSql, { hasColumn, hasIndex }: AdminDialect, { 
     [`${audit}_total`, "workspace_id, total_bytes"],
   ] as const) {
     if ((await run(hasIndex, audit, name)).length === 0) await run(`CREATE INDEX ${name} ON ${audit} (${columns})`);
+  }
+}
+
+/** A release that does not know it neither adds to it nor reads it. By time, so that what is too old is found. */
+async function makeUsage(
+  run: RunSql,
+  { word, tableEnd, hasIndex }: AdminDialect,
+  { usage }: AdminTables,
+): Promise<void> {
+  await run(`CREATE TABLE IF NOT EXISTS ${usage} (subject_id ${word} NOT NULL, span SMALLINT NOT NULL, at_ms BIGINT NOT NULL,
+    allowed BIGINT NOT NULL, denied BIGINT NOT NULL, shadowed BIGINT NOT NULL, degraded BIGINT NOT NULL, cost BIGINT NOT NULL,
+    PRIMARY KEY (subject_id, span, at_ms)) ${tableEnd}`);
+  const name = `${usage}_time`;
+  if ((await run(hasIndex, usage, name)).length === 0) {
+    await run(`CREATE INDEX ${name} ON ${usage} (span, at_ms, subject_id)`);
   }
 }
 

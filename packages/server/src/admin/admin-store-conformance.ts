@@ -7,6 +7,7 @@ import { bootstrap, DEFAULT_WORKSPACE } from "./bootstrap.ts";
 import type { KeyRecord, OverrideRecord } from "./records.ts";
 import type { SqlAdminOptions } from "./sql-admin-store.ts";
 import { hashOf } from "./token.ts";
+import type { UsageSpan } from "./usage-row.ts";
 
 type StoreOptions = Omit<SqlAdminOptions, "tablePrefix">;
 
@@ -502,6 +503,60 @@ export function adminStoreConformance(database: string, { open, oddIdentifiers }
       expect((await store!.changesSince(0))!.keys.map(({ id }) => id)).toEqual(["key_1", "key_3"]);
       expect(await store!.replaceKey("key_2", heir("key_4"), null, ACTOR)).toBe(false);
       expect((await store!.changesSince(0))!.keys).toHaveLength(2);
+    });
+
+    describe("the history of use", () => {
+      const sums = { allowed: 3, denied: 2, shadowed: 1, degraded: 1, cost: 30 };
+      const row = (subjectId: string, atMs: number, span: UsageSpan = "minute") => ({ subjectId, span, atMs, ...sums });
+      const all = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: 5_000 };
+
+      test("servers that write at once add up, and no count is lost", async () => {
+        const several = await stores(4);
+        const rows = Array.from({ length: 60 }, (_, i) => row(`rlns_${String(i).padStart(2, "0")}`, 60_000));
+        // Each in another order.
+        await Promise.all(several.map((store, i) => store.addUsage(i % 2 === 0 ? rows : rows.toReversed())));
+        const [read] = await several[0]!.readUsage(WS, { subjectId: "rlns_59", span: "minute", ...all });
+        expect(read).toEqual({
+          ...row("rlns_59", 60_000),
+          allowed: 12,
+          denied: 8,
+          shadowed: 4,
+          degraded: 4,
+          cost: 120,
+        });
+      });
+
+      test("a reading has its subject, its span and its range, the oldest first", async () => {
+        const [store] = await stores(1);
+        const times = [180_000, 60_000, 120_000, 240_000];
+        await store!.addUsage([...times.map((atMs) => row("a", atMs)), row("b", 120_000), row("a", 0, "hour")]);
+        const read = (more: object) => store!.readUsage(WS, { subjectId: "a", span: "minute", ...all, ...more });
+        expect((await read({})).map(({ atMs }) => atMs)).toEqual([60_000, 120_000, 180_000, 240_000]);
+        expect((await read({ fromMs: 120_000, toMs: 240_000 })).map(({ atMs }) => atMs)).toEqual([120_000, 180_000]);
+        expect((await read({ limit: 1 })).map(({ atMs }) => atMs)).toEqual([60_000]);
+        expect(await read({ span: "hour" })).toEqual([row("a", 0, "hour")]);
+        expect(await read({ span: "day" })).toEqual([]);
+      });
+
+      test("what is too old is deleted by its span, at most 200 rows of each at a time, and nothing else", async () => {
+        const [store] = await stores(1);
+        const ids = Array.from({ length: 250 }, (_, i) => `n${String(i).padStart(3, "0")}`);
+        for (const part of [ids.slice(0, 125), ids.slice(125)])
+          await store!.addUsage(part.map((id) => row(id, 60_000)));
+        await store!.addUsage([row("n000", 120_000), row("n000", 0, "hour"), row("n000", 0, "day")]);
+        const keptFromMs = { minute: 120_000, hour: 0, day: 1 };
+        expect(await store!.deleteUsage(keptFromMs)).toBe(201);
+        expect(await store!.deleteUsage(keptFromMs)).toBe(50);
+        expect(await store!.deleteUsage(keptFromMs)).toBe(0);
+        for (const [span, left] of [
+          ["minute", [120_000]],
+          ["hour", [0]],
+          ["day", []],
+        ] as const) {
+          const rows = await store!.readUsage(WS, { subjectId: "n000", span, ...all });
+          expect([span, rows.map(({ atMs }) => atMs)]).toEqual([span, left]);
+        }
+      });
     });
   });
 }

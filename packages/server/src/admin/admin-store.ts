@@ -5,6 +5,7 @@
  * audit trail. So a server learns what changed by one cheap question, and nothing is changed without a trace.
  */
 import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, WorkspaceRecord } from "./records.ts";
+import type { BySpan, UsageQuestion, UsageRow } from "./usage-row.ts";
 
 /** What changed after a revision, in the order of the changes: an override that was deleted and set again comes deleted first. */
 export interface Changes {
@@ -98,6 +99,16 @@ export interface AdminStore {
 
   /** The newest first. */
   readAudit(workspaceId: string, question: AuditQuestion): Promise<readonly AuditRecord[]>;
+
+  /**
+   * Adds to the history of use, in one step; waits for its turn, and is never refused for what clients do. A rejection means that the rows were
+   * not added, or that it is not known: do not add them again.
+   */
+  addUsage(rows: readonly UsageRow[]): Promise<void>;
+  /** Deletes rows from before these moments, a bounded number of them. Resolves with that number: 0 if none are left. */
+  deleteUsage(keptFromMs: BySpan): Promise<number>;
+  /** A part of the history of use, the oldest first. */
+  readUsage(workspaceId: string, question: UsageQuestion): Promise<readonly UsageRow[]>;
 
   /** Tries to write as much as a large change does, and takes it back: whoever watches the writes is told whether it could be written. */
   tryWrite(): Promise<void>;

@@ -16,6 +16,7 @@ export interface OverrideUse {
 export interface Directory {
   /** The key of this token; undefined if there is none or it has expired. Takes the same time for all. */
   keyOf(token: string): KeyRecord | undefined;
+  keyById(id: string): KeyRecord | undefined;
   workspaceOf(id: string): WorkspaceRecord | undefined;
   /** The one with this id, else the living one of this name, else the last deleted one of this name. Never one of another workspace. */
   namespaceOf(workspaceId: string, idOrName: string): NamespaceRecord | undefined;

@@ -137,6 +137,10 @@ export class MemoryDirectory implements Directory {
     return key;
   }
 
+  keyById(id: string): KeyRecord | undefined {
+    return this.#holdings.keys.get(id);
+  }
+
   workspaceOf(id: string): WorkspaceRecord | undefined {
     return this.#holdings.workspaces.get(id);
   }

@@ -28,6 +28,8 @@ import type { AuditRecord, KeyRecord, NamespaceRecord, OverrideRecord, Workspace
 import { type AuditBounds, readAuditRows } from "./sql-audit.ts";
 import { lookupUnder, SqlChange } from "./sql-change.ts";
 import { type RunSql, SqlFailure, type SqlLink } from "./sql-link.ts";
+import { addUsageRows, deleteUsageRows, readUsageRows } from "./sql-usage.ts";
+import type { BySpan, UsageQuestion, UsageRow } from "./usage-row.ts";
 
 export interface SqlAdminOptions {
   /** What the names of the tables begin with. */
@@ -272,6 +274,23 @@ export class SqlAdminStore implements AdminStore {
   async readAudit(workspaceId: string, question: AuditQuestion): Promise<readonly AuditRecord[]> {
     await this.#ensureSchema();
     const read = (run: RunSql) => readAuditRows(run, this.#tables, workspaceId, question);
+    return this.#queue.run(workspaceId, () => this.#links.work.ask(read));
+  }
+
+  async addUsage(rows: readonly UsageRow[]): Promise<void> {
+    const { work } = this.#links;
+    await this.#ensureSchema();
+    await this.#queue.run(null, () => work.ask((run) => addUsageRows(run, this.#tables, work.dialect, rows)));
+  }
+
+  async deleteUsage(keptFromMs: BySpan): Promise<number> {
+    await this.#ensureSchema();
+    return this.#queue.run(null, () => this.#links.work.ask((run) => deleteUsageRows(run, this.#tables, keptFromMs)));
+  }
+
+  async readUsage(workspaceId: string, question: UsageQuestion): Promise<readonly UsageRow[]> {
+    await this.#ensureSchema();
+    const read = (run: RunSql) => readUsageRows(run, this.#tables, question);
     return this.#queue.run(workspaceId, () => this.#links.work.ask(read));
   }
 

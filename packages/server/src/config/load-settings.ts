@@ -81,6 +81,10 @@ function settingsOf(read: Read): ServerSettings {
     namespacesKeepMs: values.namespacesKeep,
     auditKeepMs: values.auditKeep,
     auditBytesMax: values.auditMax,
+    usageKeepMs: values.usageEnabled
+      ? { minute: values.usageMinutes, hour: values.usageHours, day: values.usageDays }
+      : null,
+    shown: read.effective,
     hittersNamespacesMax: values.hittersNamespaces,
   };
 }

@@ -1,8 +1,10 @@
 /** What `sluice serve` runs by, with every default filled in and checked. docs/configuration.md lists the names. */
+import type { BySpan } from "../admin/usage-row.ts";
 import type { ApiSettings } from "../http/api-server.ts";
 import type { RequestLogSettings } from "../http/pipeline/request-log.ts";
 import type { TraceSettings } from "../traces/open-tracer.ts";
 import type { ConvergenceSettings } from "./convergence.ts";
+import type { Effective } from "./read-settings.ts";
 
 export interface ServerSettings {
   readonly host: string;
@@ -44,6 +46,10 @@ export interface ServerSettings {
   readonly auditKeepMs: number;
   /** Bytes of the audit trail of a workspace. */
   readonly auditBytesMax: number;
+  /** How long the history of use is kept, by span, in milliseconds; null: there is none. */
+  readonly usageKeepMs: BySpan | null;
+  /** Every setting as it may be shown, with its source. */
+  readonly shown: readonly Effective[];
   /** Namespaces whose top identifiers are kept; 0: of none. */
   readonly hittersNamespacesMax: number;
 }

@@ -90,5 +90,11 @@ export const NewKeyData = Type.Object({
 });
 export type NewKeyData = Type.Static<typeof NewKeyData>;
 
+export const OwnKeyData = Type.Object({
+  ...KeyData.properties,
+  workspace: Type.Object({ id: Type.String(), name: Type.String() }),
+});
+export type OwnKeyData = Type.Static<typeof OwnKeyData>;
+
 export const RevokedKeyData = Type.Object({ keyId: Type.String(), revoked: Type.Boolean() });
 export type RevokedKeyData = Type.Static<typeof RevokedKeyData>;

@@ -38,6 +38,7 @@ export const PROBLEMS = {
   },
   misdirected_request: { status: 421, title: "Misdirected Request", type: "application/misdirected_request" },
   quota_exceeded: { status: 429, title: "Too Many Requests", type: "limits/workspace_quota_exceeded" },
+  stream_limit_reached: { status: 429, title: "Too Many Streams", type: "limits/stream_limit_reached" },
   authentication_failures: { status: 429, title: "Too Many Requests", type: "authentication/too_many_failures" },
   headers_too_large: { status: 431, title: "Request Header Fields Too Large", type: "application/headers_too_large" },
   internal_error: { status: 500, title: "Internal Server Error", type: "application/internal_error" },

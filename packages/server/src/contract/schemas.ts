@@ -20,7 +20,7 @@ const TEXT_MAX = 512;
 
 export const strict = { additionalProperties: false } as const;
 
-const text = (description: string, examples: string[]) =>
+export const text = (description: string, examples: string[]) =>
   Type.String({
     minLength: 1,
     maxLength: TEXT_MAX,
@@ -31,7 +31,7 @@ const text = (description: string, examples: string[]) =>
 export const integer = (minimum: number, maximum: number, description: string, examples: number[]) =>
   Type.Integer({ minimum, maximum, rule: `an integer from ${minimum} to ${maximum}`, description, examples });
 export const moment = (description: string) => integer(0, Number.MAX_SAFE_INTEGER, description, [1_767_225_600_000]);
-export const flag = (description: string) => Type.Boolean({ rule: "true or false", description });
+const flag = (description: string) => Type.Boolean({ rule: "true or false", description });
 
 const namespace = text("The namespace: its name or its id.", ["email.outbound"]);
 const identifier = text("The identifier that is limited, such as a user, an address or an API key.", ["user_123"]);

@@ -6,6 +6,7 @@ import type { AdminStore } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
 import type { NamespaceRecord, OverrideRecord } from "../admin/records.ts";
 import { Tally } from "../metrics/tally.ts";
+import { UsageTally } from "../usage/usage-tally.ts";
 import { Decisions } from "./decisions.ts";
 
 const WORKSPACE = { id: "ws_1", name: "one", isDisabled: false, quota: null };
@@ -58,7 +59,15 @@ function serviceOn(known: readonly NamespaceRecord[], override?: Partial<Overrid
   const tally = new Tally();
   const quota = new Quota(limiter, null, () => 0);
   return {
-    decisions: new Decisions({ limiter, directory, store, quota, tally, topIdentifiers: null }),
+    decisions: new Decisions({
+      limiter,
+      directory,
+      store,
+      quota,
+      tally,
+      topIdentifiers: null,
+      usage: new UsageTally(),
+    }),
     tally,
     created,
   };

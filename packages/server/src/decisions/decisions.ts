@@ -24,6 +24,7 @@ import type { NamespaceRecord } from "../admin/records.ts";
 import type { Tally } from "../metrics/tally.ts";
 import type { TopIdentifierDesk } from "../top-identifiers/top-identifier-desk.ts";
 import type { RequestSpan } from "../traces/request-span.ts";
+import type { UsageTally } from "../usage/usage-tally.ts";
 import { authorise, namespaceGone } from "./authorisation.ts";
 import {
   type DecidedBatch,
@@ -45,6 +46,8 @@ export interface DecisionParts {
   readonly tally: Tally;
   /** Null where nobody is to be ranked. */
   readonly topIdentifiers: TopIdentifierDesk | null;
+  /** Counts every decision, by namespace and workspace. */
+  readonly usage: UsageTally;
 }
 
 /** A span that is null is of a request that is not traced. */
@@ -187,10 +190,11 @@ export class Decisions {
   }
 
   #record(resolved: ResolvedRequest, decision: Decision, nowMs: number): DecidedRequest {
-    const { tally, topIdentifiers } = this.#parts;
+    const { tally, topIdentifiers, usage } = this.#parts;
     const { namespace, request } = resolved;
     const isShadowed = resolved.isShadow && !decision.success;
     tally.decided(namespace, decision, isShadowed);
+    usage.decided(namespace, request, decision, isShadowed);
     topIdentifiers?.decided(namespace.id, request, decision, nowMs);
     return { resolved, decision, isShadowed };
   }

@@ -13,17 +13,19 @@ import { Quota } from "../access/quota.ts";
 import type { AdminStore } from "../admin/admin-store.ts";
 import type { Directory } from "../admin/directory.ts";
 import { Decisions } from "../decisions/decisions.ts";
+import type { LiveDesk } from "../live/live-desk.ts";
 import type { Log } from "../log/log.ts";
 import type { Tally } from "../metrics/tally.ts";
-import type { TopIdentifierDesk } from "../top-identifiers/top-identifier-desk.ts";
 import { SYSTEM } from "../system/system.ts";
+import type { TopIdentifierDesk } from "../top-identifiers/top-identifier-desk.ts";
 import type { Tracer } from "../traces/tracer.ts";
+import type { UsageTally } from "../usage/usage-tally.ts";
 import { brokenRequestAnswer } from "./pipeline/broken-request.ts";
 import { Connections } from "./pipeline/connections.ts";
 import { Pipeline, type PipelineSettings } from "./pipeline/pipeline.ts";
 import type { RequestLog } from "./pipeline/request-log.ts";
 import type { OverrideCaps } from "./routes/override-caps.ts";
-import type { RouteParts } from "./routes/route.ts";
+import type { RouteParts, ServerFacts } from "./routes/route.ts";
 import { Turnstile } from "./routes/turnstile.ts";
 
 export interface ApiParts {
@@ -39,6 +41,10 @@ export interface ApiParts {
   readonly tally: Tally;
   /** Counts every decision; null where nobody is to be ranked. */
   readonly topIdentifiers: TopIdentifierDesk | null;
+  /** Counts every decision, by namespace and workspace. */
+  readonly usage: UsageTally;
+  readonly live: LiveDesk;
+  readonly server: ServerFacts;
   readonly settings: ApiSettings;
   readonly wallMs: () => number;
 }
@@ -104,15 +110,17 @@ export function createApi(parts: ApiParts): Server {
 }
 
 function routePartsOf(parts: ApiParts, quota: Quota): RouteParts {
-  const { limiter, directory, store, tally, topIdentifiers, settings, wallMs } = parts;
+  const { limiter, directory, store, tally, topIdentifiers, usage, live, server, settings, wallMs } = parts;
   return {
-    decisions: new Decisions({ limiter, directory, store, quota, tally, topIdentifiers }),
+    decisions: new Decisions({ limiter, directory, store, quota, tally, topIdentifiers, usage }),
     directory,
     store,
     quota,
     topIdentifiers,
     turnstiles: { audit: new Turnstile(), rankings: new Turnstile() },
     overrideCaps: settings.overrideCaps,
+    live,
+    server,
     environment: SYSTEM,
     wallMs,
   };

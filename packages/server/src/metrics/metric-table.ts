@@ -168,6 +168,11 @@ export const METRICS: readonly Metric[] = [
     ({ api }) => api.auditDropped,
   ),
   counter(
+    "sluice_usage_dropped_total",
+    "Rows of the history of use that were not written, because their store was unavailable or too slow.",
+    ({ api }) => api.usageDropped,
+  ),
+  counter(
     "sluice_spans_dropped_total",
     "Spans dropped because the queue was full or the collector refused them.",
     ({ api }) => api.spansDropped,

@@ -61,6 +61,8 @@ export interface TallyReading {
   readonly authFailures: number;
   /** Entries of the audit trail that were deleted before `audit.keep`, because of `audit.max`. */
   readonly auditDropped: number;
+  /** Rows of the history of use that were not written. */
+  readonly usageDropped: number;
 }
 
 type Counts = { -readonly [Name in keyof NamespaceCount]: NamespaceCount[Name] };
@@ -85,6 +87,7 @@ export class Tally {
   #spansDropped = 0;
   #authFailures = 0;
   #auditDropped = 0;
+  #usageDropped = 0;
   readonly #cuts: Record<CutReason, number> = { pipelined: 0, unread: 0, idle: 0 };
 
   /** One check: an item of a batch is one. */
@@ -134,6 +137,11 @@ export class Tally {
     this.#auditDropped += count;
   }
 
+  /** So many rows of the history of use that will never be written. */
+  droppedUsage(count: number): void {
+    this.#usageDropped += count;
+  }
+
   read(): TallyReading {
     const decisions: DecisionCount[] = [];
     this.#decisions.forEach((count, at) => {
@@ -155,6 +163,7 @@ export class Tally {
       spansDropped: this.#spansDropped,
       authFailures: this.#authFailures,
       auditDropped: this.#auditDropped,
+      usageDropped: this.#usageDropped,
       cuts: (Object.keys(this.#cuts) as CutReason[]).map((reason) => ({ reason, count: this.#cuts[reason] })),
     };
   }

@@ -9,13 +9,14 @@ import { createServer } from "node:net";
 import { type OriginHost, originHost } from "sluice";
 import type { ServerSettings } from "../config/settings.ts";
 import type { Failure } from "../input/failure.ts";
+import { type LiveQuestion, type LiveReading, mergedLive, worstOf } from "../live/live-reading.ts";
 import type { Log } from "../log/log.ts";
 import type { Reading } from "../metrics/reading.ts";
 import { mergedReading, type TopQuestion, type TopReading } from "../top-identifiers/top-identifiers.ts";
 import { Admin } from "./admin.ts";
 import { returnConnections } from "./handed-connections.ts";
 import { listen } from "./listening.ts";
-import type { LayerState, Readiness } from "./readiness.ts";
+import type { Readiness } from "./readiness.ts";
 import { type Service, type StopReport, sumOf } from "./service.ts";
 import { WorkerLink } from "./worker-link.ts";
 
@@ -74,8 +75,7 @@ class ParentProcess implements Service {
 
   async readiness(): Promise<Readiness> {
     // A worker that is starting, or that replaces another one and has not imported yet, gets no connections.
-    const listening = [...this.#workers.values()].filter((worker) => worker.isListening);
-    return worstOf(await Promise.all(listening.map((worker) => worker.readiness())));
+    return readinessOfAll(await Promise.all(this.#listening.map((worker) => worker.readiness())));
   }
 
   async readings(): Promise<readonly Reading[]> {
@@ -107,7 +107,8 @@ class ParentProcess implements Service {
     if (this.#settings.redisUrl === null) this.#host.serve(worker);
     const link = new WorkerLink(worker, number, { ...this.#settings, port: this.port }, isReplacement);
     returnConnections(worker, () => [...this.#workers.values()].some((other) => other !== link && other.isListening));
-    link.onAskTopIdentifiers((question) => this.#topIdentifiers(question));
+    link.onAskAll("topIdentifiers", (question) => this.#topIdentifiers(question));
+    link.onAskAll("live", (question) => this.#live(question));
     const bornMs = performance.now();
     this.#workers.set(number, link);
     link.listening.then(
@@ -124,9 +125,19 @@ class ParentProcess implements Service {
 
   /** Of those that are given connections. What one that has died had counted is gone. */
   async #topIdentifiers(question: TopQuestion): Promise<TopReading> {
-    const listening = [...this.#workers.values()].filter((worker) => worker.isListening);
-    const reading = mergedReading(await Promise.all(listening.map((worker) => worker.topIdentifiers(question))));
+    const reading = mergedReading(
+      await Promise.all(this.#listening.map((worker) => worker.ask("topIdentifiers", question))),
+    );
     return { ...reading, isWhole: reading.isWhole && performance.now() - this.#diedMs > reading.spanMs };
+  }
+
+  async #live(question: LiveQuestion): Promise<LiveReading> {
+    return mergedLive(await Promise.all(this.#listening.map((worker) => worker.ask("live", question))));
+  }
+
+  /** Those that are given connections. */
+  get #listening(): readonly WorkerLink[] {
+    return [...this.#workers.values()].filter((worker) => worker.isListening);
   }
 
   #replace(number: number, deaths: number): void {
@@ -147,17 +158,11 @@ async function freePort(host: string): Promise<number> {
   return port;
 }
 
-const BAD: readonly LayerState["status"][] = ["away", "degraded", "absent", "ok"];
-
 /** As ready as all of those that run, and one that does not answer is not; of every layer the worst that one of them sees. */
-function worstOf(all: readonly (Readiness | null)[]): Readiness {
+function readinessOfAll(all: readonly (Readiness | null)[]): Readiness {
   const answers = all.filter((answer) => answer !== null);
   const silent = all.length - answers.length;
-  const worst = (layer: keyof Readiness["layers"]): LayerState => {
-    const states = answers.map(({ layers }) => layers[layer]);
-    const status = BAD.find((bad) => states.some((state) => state.status === bad));
-    return states.find((state) => state.status === status) ?? { status: "away", reason: "no worker responds" };
-  };
+  const worst = (layer: keyof Readiness["layers"]) => worstOf(answers.map(({ layers }) => layers[layer]));
   return {
     ready: answers.length > 0 && silent === 0 && answers.every(({ ready }) => ready),
     ...(silent === 0 ? {} : { reason: `${silent} of ${all.length} workers do not respond` }),

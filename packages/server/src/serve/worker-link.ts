@@ -3,10 +3,9 @@ import type { Worker } from "node:cluster";
 import type { ServerSettings } from "../config/settings.ts";
 import { Failure } from "../input/failure.ts";
 import type { Reading } from "../metrics/reading.ts";
-import type { TopQuestion, TopReading } from "../top-identifiers/top-identifiers.ts";
 import type { Readiness } from "./readiness.ts";
 import type { StopReport } from "./service.ts";
-import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
+import { type FromParent, type FromWorker, marked, messageOf, type Topic, type Topics } from "./worker-messages.ts";
 
 const ANSWER_WITHIN_MS = 1_000;
 
@@ -77,20 +76,24 @@ export class WorkerLink {
   }
 
   /** Null if it does not answer. */
-  async topIdentifiers(question: TopQuestion): Promise<TopReading | null> {
+  async ask<T extends Topic>(topic: T, question: Topics[T]["question"]): Promise<Topics[T]["reading"] | null> {
     const ask = ++this.#asks;
-    const answer = this.#receive("top-identifiers", ANSWER_WITHIN_MS, (message) => message.ask === ask);
-    this.#send({ kind: "top-identifiers", ask, question });
-    return (await answer)?.reading ?? null;
+    const answer = this.#receive("told", ANSWER_WITHIN_MS, (message) => message.ask === ask);
+    this.#send({ kind: "ask", topic, ask, question });
+    // A worker answers what it was asked: both are of one release.
+    return ((await answer)?.reading ?? null) as Topics[T]["reading"] | null;
   }
 
-  /** Calls back whenever the worker asks what all of them know, and tells it the answer. */
-  onAskTopIdentifiers(answer: (question: TopQuestion) => Promise<TopReading>): void {
+  /** Calls back whenever the worker asks what all of them know of a topic, and sends it the answer. */
+  onAskAll<T extends Topic>(
+    topic: T,
+    answer: (question: Topics[T]["question"]) => Promise<Topics[T]["reading"]>,
+  ): void {
     this.#worker.on("message", (raw) => {
       const message = messageOf<FromWorker>(raw);
-      if (message?.kind !== "ask-top-identifiers") return;
-      void answer(message.question).then((reading) => {
-        this.#send({ kind: "all-top-identifiers", ask: message.ask, reading });
+      if (message?.kind !== "ask-all" || message.topic !== topic) return;
+      void answer(message.question as Topics[T]["question"]).then((reading) => {
+        this.#send({ kind: "all-told", ask: message.ask, reading });
       });
     });
   }

@@ -1,5 +1,6 @@
 /** What a parent and its workers tell each other, beside the counts (sluice's own originHost) on the same channel. */
 import type { ServerSettings } from "../config/settings.ts";
+import type { LiveQuestion, LiveReading } from "../live/live-reading.ts";
 import type { Reading } from "../metrics/reading.ts";
 import type { TopQuestion, TopReading } from "../top-identifiers/top-identifiers.ts";
 import type { Readiness } from "./readiness.ts";
@@ -7,6 +8,13 @@ import type { StopReport } from "./service.ts";
 
 /** Says whose message it is, and of which version of these. */
 const MARK = "sluice/worker/1";
+
+/** What a worker may ask of all workers of its server. */
+export interface Topics {
+  readonly topIdentifiers: { readonly question: TopQuestion; readonly reading: TopReading };
+  readonly live: { readonly question: LiveQuestion; readonly reading: LiveReading };
+}
+export type Topic = keyof Topics;
 
 export type FromWorker =
   | { readonly kind: "born" }
@@ -16,9 +24,15 @@ export type FromWorker =
   | { readonly kind: "readiness"; readonly readiness: Readiness }
   | { readonly kind: "reading"; readonly reading: Reading }
   | { readonly kind: "refreshed" }
-  /** Somebody asks it who hits a namespace: what do all workers know? */
-  | { readonly kind: "ask-top-identifiers"; readonly ask: number; readonly question: TopQuestion }
-  | { readonly kind: "top-identifiers"; readonly ask: number; readonly reading: TopReading | null }
+  /** A client asks it something that only all workers together know. */
+  | {
+      readonly kind: "ask-all";
+      readonly topic: Topic;
+      readonly ask: number;
+      readonly question: Topics[Topic]["question"];
+    }
+  /** The answer to `ask`. */
+  | { readonly kind: "told"; readonly ask: number; readonly reading: Topics[Topic]["reading"] | null }
   /** It is stopping, and takes no more connections. */
   | { readonly kind: "closed" }
   | { readonly kind: "stopped"; readonly report: StopReport };
@@ -35,9 +49,9 @@ export type FromParent =
   | { readonly kind: "reading" }
   /** The admin store has news: read it now. */
   | { readonly kind: "refresh" }
-  | { readonly kind: "top-identifiers"; readonly ask: number; readonly question: TopQuestion }
-  /** The answer to `ask-top-identifiers`. */
-  | { readonly kind: "all-top-identifiers"; readonly ask: number; readonly reading: TopReading }
+  | { readonly kind: "ask"; readonly topic: Topic; readonly ask: number; readonly question: Topics[Topic]["question"] }
+  /** The answer to `ask-all`. */
+  | { readonly kind: "all-told"; readonly ask: number; readonly reading: Topics[Topic]["reading"] }
   | { readonly kind: "stop" }
   /** No worker takes connections any more: the port is closed. */
   | { readonly kind: "all-closed" };

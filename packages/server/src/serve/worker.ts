@@ -8,9 +8,8 @@
 import { Failure } from "../input/failure.ts";
 import { createLog, type Log } from "../log/log.ts";
 import { boundHeapGrowth } from "../system/heap-growth.ts";
-import type { TopQuestion, TopReading } from "../top-identifiers/top-identifiers.ts";
 import { type Server, startServer } from "./server.ts";
-import { type FromParent, type FromWorker, marked, messageOf } from "./worker-messages.ts";
+import { type FromParent, type FromWorker, marked, messageOf, type Topic, type Topics } from "./worker-messages.ts";
 
 /** Resolves with the exit code. */
 export async function runWorker(channel: NodeJS.Process): Promise<number> {
@@ -31,7 +30,7 @@ async function work(parent: Parent): Promise<number> {
   let server: Server;
   try {
     server = await startServer(assignment.settings, log, {
-      askAll: (question) => parent.askTopIdentifiers(question),
+      askAll: (topic, question) => parent.askAll(topic, question),
       allClosed: () => parent.allClosed(),
       listensEarlyOn: assignment.isReplacement ? parent.stop : null,
     });
@@ -52,7 +51,8 @@ async function obey(parent: Parent, server: Server, log: Log): Promise<number> {
     await server.refresh();
     parent.send({ kind: "refreshed" });
   });
-  parent.onTopIdentifiers((question) => server.topIdentifiers(question));
+  parent.onQuestion("topIdentifiers", async (question) => server.topIdentifiers(question));
+  parent.onQuestion("live", (question) => server.live(question));
   parent.send({ kind: "listening", port: server.port });
   await parent.stop;
   const report = await server.stop();
@@ -66,9 +66,12 @@ class Parent {
   #onAllClosed = () => {};
   readonly #answers = new Map<FromParent["kind"], () => Promise<void>>();
   /** Questions that the parent has not answered yet, by number. */
-  readonly #pending = new Map<number, (reading: TopReading) => void>();
+  readonly #pending = new Map<number, (reading: Topics[Topic]["reading"]) => void>();
   #asks = 0;
-  #topIdentifiers: (question: TopQuestion) => TopReading | null = () => null;
+  readonly #topics = new Map<
+    Topic,
+    (question: Topics[Topic]["question"]) => Promise<Topics[Topic]["reading"] | null>
+  >();
   readonly settings: Promise<Extract<FromParent, { kind: "settings" }>>;
   /** Resolves when it is time to stop. */
   readonly stop: Promise<void>;
@@ -85,10 +88,8 @@ class Parent {
         if (message?.kind === "settings") settle(message);
         if (message?.kind === "stop") resolve();
         if (message?.kind === "all-closed") this.#onAllClosed();
-        if (message?.kind === "top-identifiers") {
-          this.send({ kind: "top-identifiers", ask: message.ask, reading: this.#topIdentifiers(message.question) });
-        }
-        if (message?.kind === "all-top-identifiers") {
+        if (message?.kind === "ask") void this.#tell(message);
+        if (message?.kind === "all-told") {
           this.#pending.get(message.ask)?.(message.reading);
           this.#pending.delete(message.ask);
         }
@@ -104,17 +105,27 @@ class Parent {
     this.#answers.set(kind, answer);
   }
 
-  onTopIdentifiers(answer: (question: TopQuestion) => TopReading | null): void {
-    this.#topIdentifiers = answer;
+  onQuestion<T extends Topic>(
+    topic: T,
+    answer: (question: Topics[T]["question"]) => Promise<Topics[T]["reading"] | null>,
+  ): void {
+    this.#topics.set(topic, (question) => answer(question as Topics[T]["question"]));
   }
 
-  /** The parent answers also where workers do not; and without a parent there is no worker. */
-  askTopIdentifiers(question: TopQuestion): Promise<TopReading> {
+  /** The parent answers even if workers do not; and without a parent there is no worker. */
+  askAll<T extends Topic>(topic: T, question: Topics[T]["question"]): Promise<Topics[T]["reading"]> {
     const ask = ++this.#asks;
     return new Promise((resolve) => {
-      this.#pending.set(ask, resolve);
-      this.send({ kind: "ask-top-identifiers", ask, question });
+      this.#pending.set(ask, (reading) => resolve(reading as Topics[T]["reading"]));
+      this.send({ kind: "ask-all", topic, ask, question });
     });
+  }
+
+  async #tell({ topic, ask, question }: Extract<FromParent, { kind: "ask" }>): Promise<void> {
+    const reading = await this.#topics
+      .get(topic)?.(question)
+      .catch(() => null);
+    this.send({ kind: "told", ask, reading: reading ?? null });
   }
 
   /** Says that this worker takes no more connections; resolves when none of them does. */

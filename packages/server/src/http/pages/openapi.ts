@@ -36,7 +36,9 @@ export interface Operation {
 }
 
 interface Content {
-  readonly "application/json": { readonly schema: object };
+  readonly "application/json"?: { readonly schema: object };
+  /** Each event has such data. */
+  readonly "text/event-stream"?: { readonly schema: object };
 }
 
 export function openApiOf(routes: readonly Route[]): OpenApi {
@@ -57,9 +59,14 @@ export function openApiOf(routes: readonly Route[]): OpenApi {
   };
 }
 
-function operationOf({ operation, summary, action, body, data, isList, problems }: Route): Operation {
+function operationOf({ operation, summary, action, body, data, isList, isStream, problems }: Route): Operation {
   const responses: Record<string, { description: string; content: Content }> = {
-    200: { description: "The answer.", content: contentOf(plain(answerOf(data, isList))) },
+    200: isStream
+      ? {
+          description: "Server-sent events named `snapshot`.",
+          content: { "text/event-stream": { schema: plain(data) } },
+        }
+      : { description: "The answer.", content: contentOf(plain(answerOf(data, isList))) },
   };
   for (const kind of [...COMMON, ...problems]) {
     const { status, type } = PROBLEMS[kind];
@@ -70,7 +77,8 @@ function operationOf({ operation, summary, action, body, data, isList, problems 
   return {
     operationId: operation,
     summary,
-    description: `Needs the permission \`${permissionOf(action)}\`${scopeOf(action)}.`,
+    description:
+      action === "any" ? "Every key may." : `Needs the permission \`${permissionOf(action)}\`${scopeOf(action)}.`,
     requestBody: { required: true, content: contentOf(plain(body)) },
     responses,
   };

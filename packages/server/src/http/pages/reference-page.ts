@@ -37,12 +37,14 @@ export function referencePage({ info, paths }: OpenApi): string {
 }
 
 function sectionOf(path: string, { operationId, summary, description, requestBody, responses }: Operation): string {
-  const body = requestBody.content["application/json"].schema as Schema;
-  const answer = responses["200"]?.content["application/json"].schema as Schema;
+  const body = (requestBody.content["application/json"]?.schema ?? {}) as Schema;
+  const content = responses["200"]?.content;
+  const answer = content?.["application/json"]?.schema as Schema | undefined;
+  const data = answer?.properties?.["data"] ?? (content?.["text/event-stream"]?.schema as Schema | undefined) ?? {};
   const statuses = Object.entries(responses).filter(([status]) => status !== "200");
   return `<h2 id="${escaped(operationId)}"><code>POST ${escaped(path)}</code></h2><p>${escaped(summary)} ${marked(description)}</p>
 <h3>Body</h3><pre>${escaped(JSON.stringify(exampleOf(body), null, 2))}</pre>${tableOf(body)}
-<h3>data</h3>${tableOf(answer.properties?.["data"] ?? {})}
+<h3>data</h3>${tableOf(data)}
 <h3>Problems</h3><table>${statuses.map(([status, problem]) => `<tr><td>${status}<td>${escaped(problem.description)}`).join("")}</table>`;
 }
 

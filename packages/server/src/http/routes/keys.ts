@@ -19,6 +19,7 @@ import type {
   KeyData,
   ListKeysBody,
   NewKeyData,
+  OwnKeyData,
   RevokedKeyData,
   RotateKeyBody,
 } from "../../contract/key-schemas.ts";
@@ -28,6 +29,11 @@ import type { Answer, RouteParts } from "./route.ts";
 
 /** Of a workspace: every server holds all of them in memory, at most 8 KiB each (100 permissions). */
 const KEYS_MAX = 1_000;
+
+/** The calling key itself. */
+export function getKey({ wallMs }: RouteParts, { key, workspace }: Caller): Answer<OwnKeyData> {
+  return { data: { ...dataOf(key, wallMs()), workspace: { id: workspace.id, name: workspace.name } } };
+}
 
 export async function listKeys(
   { directory, quota, wallMs }: RouteParts,

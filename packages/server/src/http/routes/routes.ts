@@ -5,15 +5,19 @@
  */
 
 import * as keySchemas from "../../contract/key-schemas.ts";
+import * as liveSchemas from "../../contract/live-schemas.ts";
 import * as schemas from "../../contract/schemas.ts";
+import * as usageSchemas from "../../contract/usage-schemas.ts";
 import { listChanges } from "./changes.ts";
 import { inspect } from "./inspect.ts";
-import { createKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
+import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { limit, limitText, multiLimit } from "./limit.ts";
+import { live, serverSettings, serverStatus } from "./live.ts";
 import { createNamespace, deleteNamespace, listNamespaces, restoreNamespace, updateNamespace } from "./namespaces.ts";
 import { deleteOverride, getOverride, listOverrides, setOverride } from "./overrides.ts";
 import { type Route, route } from "./route.ts";
 import { topIdentifiers } from "./top-identifiers.ts";
+import { usage } from "./usage.ts";
 
 export const ROUTES: readonly Route[] = [
   route({
@@ -53,6 +57,26 @@ export const ROUTES: readonly Route[] = [
     data: schemas.TopIdentifiersData,
     problems: ["namespace_not_found", "hitters_off"],
     handle: topIdentifiers,
+  }),
+  route({
+    operation: "ratelimit.usage",
+    summary:
+      "Read how many checks of a namespace or the workspace were allowed and denied over time, on all servers and regions.",
+    action: "read_namespace",
+    body: usageSchemas.UsageBody,
+    data: usageSchemas.UsageData,
+    problems: ["namespace_not_found"],
+    handle: usage,
+  }),
+  route({
+    operation: "ratelimit.live",
+    summary: "Follow the workspace live: server-sent events, one per second, until the client ends them.",
+    action: "read_namespace",
+    body: liveSchemas.NoBody,
+    data: liveSchemas.LiveData,
+    isStream: true,
+    problems: ["stream_limit_reached"],
+    handle: live,
   }),
   route({
     operation: "ratelimit.setOverride",
@@ -148,6 +172,15 @@ export const ROUTES: readonly Route[] = [
     handle: listChanges,
   }),
   route({
+    operation: "admin.getKey",
+    summary: "Describe the calling key: its workspace and its permissions.",
+    action: "any",
+    body: liveSchemas.NoBody,
+    data: keySchemas.OwnKeyData,
+    problems: [],
+    handle: getKey,
+  }),
+  route({
     operation: "admin.listKeys",
     summary: "List the keys of the workspace, ordered by name, with the first characters of each.",
     action: "read_key",
@@ -184,5 +217,23 @@ export const ROUTES: readonly Route[] = [
     data: keySchemas.RevokedKeyData,
     problems: ["managed_key_not_found"],
     handle: revokeKey,
+  }),
+  route({
+    operation: "server.status",
+    summary: "Describe the server: its version, whether it is ready, and the state of each layer.",
+    action: "*",
+    body: liveSchemas.NoBody,
+    data: liveSchemas.ServerStatusData,
+    problems: [],
+    handle: serverStatus,
+  }),
+  route({
+    operation: "server.settings",
+    summary: "List the settings of the server, with the source of each. Secrets are not shown.",
+    action: "*",
+    body: liveSchemas.NoBody,
+    data: liveSchemas.ServerSettingsData,
+    problems: [],
+    handle: serverSettings,
   }),
 ];
