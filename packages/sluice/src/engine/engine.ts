@@ -53,7 +53,9 @@ export class Engine {
   layers: Layers | null = null;
   readonly #memo = new HashMemo();
   readonly #sweep: Sweep;
-  readonly #eviction: Eviction;
+  readonly #random: Random;
+  /** Made by `#evictor`, at the latest with the first eviction: it has a random seed. */
+  #eviction: Eviction | null = null;
   /** Numbers the operations that claim slots, and batches: the age of a use is counted in them. Wraps at 2^32. */
   tick = 0;
 
@@ -69,7 +71,18 @@ export class Engine {
     };
     const isKept = (slot: Slot) => this.#isStrict(slot) || this.layers?.isCalling(slot) === true;
     this.#sweep = new Sweep(this.table, release, isKept);
-    this.#eviction = new Eviction(this.table, options.random.uint32(), (slot) => this.layers?.isPinned(slot) ?? false);
+    this.#random = options.random;
+  }
+
+  /** Draws every random seed now, and not when it is first needed: a run that is repeated then draws in the same order. */
+  seed(): void {
+    this.hash.seed();
+    this.#evictor();
+  }
+
+  #evictor(): Eviction {
+    this.#eviction ??= new Eviction(this.table, this.#random.uint32(), (slot) => this.layers?.isPinned(slot) ?? false);
+    return this.#eviction;
   }
 
   /** Attaches the layers above. Once, before the first decision. */
@@ -191,7 +204,7 @@ export class Engine {
       bytes: enough.bytes - free.bytes,
       excess: enough.excess - free.excess,
     };
-    const more = this.#eviction.evictable(this.tick, missing, (slot) => layers?.largeNameBytes(slot) ?? 0);
+    const more = this.#evictor().evictable(this.tick, missing, (slot) => layers?.largeNameBytes(slot) ?? 0);
     return { slots: slots + more.slots, bytes: free.bytes + more.bytes, excess: free.excess + more.excess };
   }
 
@@ -206,11 +219,11 @@ export class Engine {
     isThorough: boolean,
   ): Slot {
     this.#sweep.sweepOnce(nowMs, SWEEP_PER_CLAIM);
-    if (!this.table.hasRoom && !this.#evict(this.#eviction.victim(nowMs, this.tick, isThorough))) return NONE;
+    if (!this.table.hasRoom && !this.#evict(this.#evictor().victim(nowMs, this.tick, isThorough))) return NONE;
     const budget = this.layers?.budget;
     // Each claim adds one name, so on average as many bytes go as come.
     while (budget?.hasRoom(excess) === false) {
-      if (!this.#evict(this.#eviction.victimAmong(budget.large, nowMs, this.tick, isThorough))) return NONE;
+      if (!this.#evict(this.#evictor().victimAmong(budget.large, nowMs, this.tick, isThorough))) return NONE;
     }
     const slot = this.table.claim(h0, h1, h2, durationMs, sequence);
     this.table.touch(slot, this.tick);

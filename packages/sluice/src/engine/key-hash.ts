@@ -40,17 +40,27 @@ export class KeyHash {
   h0 = 0;
   h1 = 0;
   h2 = 0;
+  readonly #random: Random;
   readonly #seed = new HashState();
+  #isSeeded = false;
 
   constructor(random: Random) {
-    this.#seed.v0 = random.uint32() | 0;
-    this.#seed.v1 = random.uint32() | 0;
-    this.#seed.v2 = random.uint32() | 0;
-    this.#seed.v3 = random.uint32() | 0;
+    this.#random = random;
+  }
+
+  /** Draws the seed, once: at the latest with the first scope. The constructor must not: Workers forbid it outside of a request. */
+  seed(): void {
+    if (this.#isSeeded) return;
+    this.#seed.v0 = this.#random.uint32() | 0;
+    this.#seed.v1 = this.#random.uint32() | 0;
+    this.#seed.v2 = this.#random.uint32() | 0;
+    this.#seed.v3 = this.#random.uint32() | 0;
+    this.#isSeeded = true;
   }
 
   /** Writes the state of (workspace, namespace, duration) into `into`. The parts are known to be legal. */
   begin(into: HashState, workspace: string, namespace: string, durationMs: DurationMs): void {
+    this.seed();
     into.v0 = this.#seed.v0;
     into.v1 = this.#seed.v1;
     into.v2 = this.#seed.v2;

@@ -374,6 +374,23 @@ export class Limiter {
   }
 
   /**
+   * The time by which this limiter decides: Unix milliseconds, as `reset` has them. With the real clock it is the time of day, except for
+   * some seconds after that was set back.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const { reset } = await limiter.limit({ namespace: "api", identifier: "user_1", limit: 100, duration: "1m" });
+   * const secondsLeft = Math.ceil((reset - limiter.now()) / 1_000);
+   * ```
+   */
+  now(): number {
+    return this.#stack.engine.clock.nowMs();
+  }
+
+  /**
    * Resolves `true` once this process has read what the other regions have counted, and `false` if that has not happened within
    * `timeoutMs` or before `close()`. Until then, allows in windows that the regions share are `degraded`. Without a global layer it
    * resolves `true` at once. An outage never rejects it; invalid options do, with a SluiceError.

@@ -61,6 +61,7 @@ export class Stack {
     this.#clock = clock;
     this.#timers = timers;
     if (origin === null && global === null && trace === null) return;
+    this.engine.seed();
     const publishes = global !== null && settings.globalMode !== "denials";
     const ledger = new Ledger(this.engine.table, random, { replays: origin !== null, publishes });
     this.ledger = ledger;

@@ -1,9 +1,11 @@
 /** The real clock, timers and randomness: the one place where tests meet real time. They wait for conditions, not for spans. */
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { systemClock, systemRandom, systemTimers } from "./system.ts";
+import { systemClock, systemRandom, systemTimers, systemWarn } from "./system.ts";
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
 });
 
 describe("system clock", () => {
@@ -81,6 +83,31 @@ describe("system timers", () => {
     const kept = systemTimers.set(() => {}, 60_000, true) as NodeJS.Timeout;
     expect(kept.hasRef()).toBe(true);
     systemTimers.clear(kept);
+  });
+});
+
+describe("system timers where a timer is a number", () => {
+  test("a timer is set, and Deno's is kept from holding the process", () => {
+    const unrefTimer = vi.fn();
+    vi.stubGlobal("setTimeout", () => 17);
+    expect(systemTimers.set(() => {}, 1_000)).toBe(17);
+    vi.stubGlobal("Deno", { unrefTimer });
+    expect(systemTimers.set(() => {}, 1_000)).toBe(17);
+    expect(systemTimers.set(() => {}, 1_000, true)).toBe(17);
+    expect(unrefTimer.mock.calls).toEqual([[17]]);
+  });
+});
+
+describe("system warnings", () => {
+  test("go to the process, and to the console where there is none", () => {
+    const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    systemWarn("beware", "CODE");
+    expect(emitWarning.mock.calls).toEqual([["beware", { code: "CODE" }]]);
+    vi.stubGlobal("process", undefined);
+    systemWarn("beware", "CODE");
+    vi.unstubAllGlobals();
+    expect(warn.mock.calls).toEqual([["beware (CODE)"]]);
   });
 });
 
