@@ -31,7 +31,7 @@ const simArrows = {
 };
 
 /** The entries, one file per subpath of the package: the public ones, and the one that is for the server (docs/decisions/0024). */
-const entries = `${src}(index|internal|redis|mysql|postgres|sqlite)[.]ts$`;
+const entries = `${src}(index|internal|redis|mysql|postgres|sqlite|express|fastify|fetch|hono|koa)[.]ts$`;
 /** Where the library's drivers are: each below its port, with what several of them share. */
 const driverFolders = `${src}(origin/redis|global/sql)/`;
 
@@ -181,7 +181,7 @@ export default {
       comment: "An entry gathers what is public: not another entry, nothing outside the library.",
       severity: "error",
       from: { path: entries },
-      to: { path: repository, pathNot: `${src}(core|engine|origin|global|limiter)/` },
+      to: { path: repository, pathNot: `${src}(core|engine|origin|global|limiter|middleware)/` },
     },
     {
       name: "drivers-are-loaded-by-their-entry",

@@ -28,7 +28,7 @@ export default defineConfig({
     // Suites run on the source; tsconfig.json has the same lines under "paths".
     alias: [
       { find: /^sluice$/, replacement: source("index.ts") },
-      { find: /^sluice\/(internal|mysql|postgres|redis|sqlite)$/, replacement: source("$1.ts") },
+      { find: /^sluice\/([a-z-]+)$/, replacement: source("$1.ts") },
     ],
   },
   test: {

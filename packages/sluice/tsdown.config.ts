@@ -5,7 +5,12 @@ import { luaText } from "../../scripts/lua-text.ts";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
+    express: "src/express.ts",
+    fastify: "src/fastify.ts",
+    fetch: "src/fetch.ts",
+    hono: "src/hono.ts",
     internal: "src/internal.ts",
+    koa: "src/koa.ts",
     mysql: "src/mysql.ts",
     postgres: "src/postgres.ts",
     redis: "src/redis.ts",

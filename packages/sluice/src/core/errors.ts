@@ -44,6 +44,12 @@ export const ERRORS = {
   RL_SIGNAL_INVALID: "an AbortSignal",
   RL_TRACE_INVALID: "a function",
   RL_ON_EVENT_INVALID: "a function",
+  RL_ADDRESS_INVALID: 'an IPv4 or IPv6 address, or a network such as "10.0.0.0/8" or "2001:db8::/32"',
+  RL_KEY_REQUIRED:
+    "a function of the request, because this request or this runtime has no client address (docs/middleware/README.md)",
+  RL_POLICY_NAME_TAKEN:
+    "the name of one policy: policies of one middleware need different names, and so do policies of one limiter and duration with different limits",
+  RL_MIDDLEWARE_OPTION_INVALID: "valid (docs/errors.md has the rule of each option)",
   RL_CLOSED: "open; after close() it makes no more decisions",
 } as const;
 
@@ -108,6 +114,34 @@ export const OPTION_RULES = {
     statementTimeoutMs: "a number of milliseconds from 10 to 60000",
     migrate: "true or false",
     tablePrefix: "a string of 1 to 32 of the characters a-z, 0-9 and _ that does not begin with a digit",
+  },
+  RL_MIDDLEWARE_OPTION_INVALID: {
+    limiter: "a Limiter",
+    policies: "an array of 1 to 100 policies",
+    besidePolicies: "in each of the policies, not beside them",
+    name: "a string of 1 to 64 printable ASCII characters",
+    key: "a function of the request, such as byIp() or byHeader(name)",
+    onMissingKey: '"skip", "deny" or a function that returns one of them',
+    skip: "a function",
+    handler: "a function",
+    onDenied: "a function",
+    onDegraded: "a function",
+    shadow: "true or false",
+    exposeHeaders: "true or false",
+    hash: "true or false",
+    degraded: '"allow" or "deny"',
+    headers: '"draft-10", "draft-7", "draft-6", "legacy" or false',
+    message: "a string, an object or a function that returns one of them",
+    statusCode: "an integer from 400 to 599",
+    trustProxy: "an integer from 0 to 32, the number of proxies, or a non-empty array of addresses and networks",
+    ipv6Subnet: "an integer from 32 to 128",
+    allowList: "an array of addresses and networks",
+    denyList: "an array of addresses and networks",
+    byHeader: "the name of a header: 1 to 128 characters of a token of RFC 9110",
+    byCookie: "the name of a cookie: 1 to 128 characters of a token of RFC 9110",
+    compose: "one or more key functions",
+    hook: '"onRequest" or "preHandler"',
+    rateLimit: "false, or the limits of the route: an object with limit and duration, or with policies",
   },
 } as const;
 
