@@ -16,7 +16,7 @@ import ts from "typescript";
 import { root } from "./steps.mjs";
 
 /** The folders that are checked, with all folders inside them. */
-const CHECKED = ["packages/sluice/src", "packages/sim/src"];
+const CHECKED = ["packages/sluice/src", "packages/sim/src", "packages/server/src"];
 const TEST = /(\.test(-d)?|-conformance)\.ts$/;
 
 /** @typedef {{ readonly from: string, readonly to: string }} Import paths of two files */

@@ -89,7 +89,7 @@ function concludeCampaign(done: DoneChunks, seed: number, hoursWanted: number): 
     ...[...done].flatMap(([id, { data, said }]) => (data === null ? [`chunk ${id} failed:\n${said}`] : [])),
     ...(totals.falseDenials > 0 ? [`${totals.falseDenials} false denials`] : []),
     ...(totals.viewsAbove > 0 ? [`${totals.viewsAbove} views above the truth`] : []),
-    ...(hoursWanted >= MARKS_FROM_HOURS && missing.length > 0 ? [`never came up: ${missing.join(", ")}`] : []),
+    ...(hoursWanted >= MARKS_FROM_HOURS && missing.length > 0 ? [`never occurred: ${missing.join(", ")}`] : []),
   ];
   if (problems.length === 0 && hoursWanted >= MARKS_FROM_HOURS)
     writeFileSync(join(root, "docs/sometimes.md"), sometimesPage(totals, worldsWith, seed));

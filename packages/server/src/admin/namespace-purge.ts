@@ -50,7 +50,8 @@ export class NamespacePurge {
     this.#steppedAt = change.revision;
     await this.#census.read(change);
     const untilMs = change.atMs - keepMs;
-    for (const one of this.#census.deletedBefore(untilMs, NAMESPACES_MAX)) await this.#purge(change, one, untilMs);
+    for (const deleted of this.#census.deletedBefore(untilMs, NAMESPACES_MAX))
+      await this.#purge(change, deleted, untilMs);
     await this.#purgeOverrides(change);
   }
 
@@ -61,17 +62,17 @@ export class NamespacePurge {
     await this.#census.read(change);
     const tooMany = this.#census.deletedIn(workspaceId) + 1 - deletedMax;
     const oldest = this.#census.firstDeleted(workspaceId, Math.max(0, Math.min(tooMany, NAMESPACES_MAX)));
-    for (const one of oldest) await this.#purge(change, one, Number.POSITIVE_INFINITY);
+    for (const deleted of oldest) await this.#purge(change, deleted, Number.POSITIVE_INFINITY);
   }
 
   /**
    * The stored record decides, and not the census: after a restored backup or a failover that lost changes, a namespace that was known as
    * deleted may live again, or have been deleted later.
    */
-  async #purge(change: SqlChange, one: Purgeable, untilMs: number): Promise<void> {
-    const before = await change.byId("namespace", one.id);
+  async #purge(change: SqlChange, namespace: Purgeable, untilMs: number): Promise<void> {
+    const before = await change.byId("namespace", namespace.id);
     if (before === null) {
-      this.#census.drop(change, one);
+      this.#census.drop(change, namespace);
       return;
     }
     if (before.deletedAtMs === null || before.deletedAtMs >= untilMs) {
@@ -88,7 +89,8 @@ export class NamespacePurge {
       records.map(({ namespaceId }) => namespaceId),
     );
     const orphans = records.filter(({ namespaceId }) => !known.has(namespaceId));
-    for (const one of orphans.slice(0, OVERRIDES_MAX)) await change.write({ ...gone("override", one), action: null });
+    for (const override of orphans.slice(0, OVERRIDES_MAX))
+      await change.write({ ...gone("override", override), action: null });
     // The same page again while it has more of them.
     if (orphans.length <= OVERRIDES_MAX) this.#lastOverride = lastId ?? "";
   }

@@ -64,9 +64,9 @@ export function patternOf(override: OverrideRecord, hashes: RollingHash): Patter
 export function compare(a: Pattern, b: Pattern): number {
   if (a.literals !== b.literals) return b.literals - a.literals;
   if (a.prefixCharacters !== b.prefixCharacters) return b.prefixCharacters - a.prefixCharacters;
-  const one = a.override.identifier;
-  const other = b.override.identifier;
-  return one < other ? -1 : one > other ? 1 : 0;
+  const first = a.override.identifier;
+  const second = b.override.identifier;
+  return first < second ? -1 : first > second ? 1 : 0;
 }
 
 /** The text that patterns are tried on, read by both. */

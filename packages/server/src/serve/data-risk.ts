@@ -23,7 +23,7 @@ const OTHERS_WRITE = 0o002;
 export function dataRisks(folder: string, database: string, uid: number | undefined = process.getuid?.()): DataRisk[] {
   if (uid === undefined) return [];
   const found = [folder, ...BESIDE.map((end) => database + end)].flatMap((path) => risksOf(path, path === folder, uid));
-  return found.sort((one, other) => Number(other.isRefused) - Number(one.isRefused));
+  return found.sort((a, b) => Number(b.isRefused) - Number(a.isRefused));
 }
 
 function risksOf(path: string, isFolder: boolean, uid: number): DataRisk[] {

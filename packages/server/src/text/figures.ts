@@ -23,13 +23,13 @@ const UNITS = [
 
 /** A length of time that is to be written again as it is: in the largest unit that it is a whole number of. */
 export function exactSpan(ms: number): string {
-  const [unitMs, unit] = UNITS.find(([one]) => ms % one === 0) ?? [1, "ms"];
+  const [unitMs, unit] = UNITS.find(([sizeMs]) => ms % sizeMs === 0) ?? [1, "ms"];
   return `${ms / unitMs}${unit}`;
 }
 
 /** A length of time: in the largest unit that it is a whole number of, else in seconds; `1500` is `1.5s`. */
 export function span(ms: number): string {
   if (ms < 1_000) return `${Number(ms.toPrecision(3))}ms`;
-  const [unitMs, unit] = UNITS.find(([one]) => ms % one === 0) ?? [0, ""];
+  const [unitMs, unit] = UNITS.find(([sizeMs]) => ms % sizeMs === 0) ?? [0, ""];
   return unitMs > 0 ? `${ms / unitMs}${unit}` : `${Number((ms / 1_000).toPrecision(3))}s`;
 }

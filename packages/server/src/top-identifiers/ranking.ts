@@ -40,9 +40,7 @@ export function mergedOf(parts: readonly Ranking[]): Ranking {
 
 /** The first ones: by what they have at most, so that whoever may belong there does. What the others have at most is told anew. */
 export function firstOf({ total, absentAtMost, entries }: Ranking, limit: number): Ranking {
-  const sorted = entries.toSorted(
-    (one, other) => other.atMost - one.atMost || other.atLeast - one.atLeast || (one.name < other.name ? -1 : 1),
-  );
+  const sorted = entries.toSorted((a, b) => b.atMost - a.atMost || b.atLeast - a.atLeast || (a.name < b.name ? -1 : 1));
   const cut = sorted[limit]?.atMost ?? 0;
   return { total, absentAtMost: Math.max(absentAtMost, cut), entries: sorted.slice(0, limit) };
 }

@@ -144,7 +144,7 @@ export class TopIdentifiers {
     const waiting = firstOf(this.#waiting.read(), this.#options.namespacesMax).entries;
     this.#waiting = null;
     const checksOf = ([, { checks }]: readonly [string, Watched]) => checks[this.#minute]!;
-    const leastBusy = [...this.#namespaces].sort((one, other) => checksOf(one) - checksOf(other));
+    const leastBusy = [...this.#namespaces].sort((a, b) => checksOf(a) - checksOf(b));
     waiting.forEach(({ name, atLeast }, rank) => {
       const watched = leastBusy[rank];
       if (watched === undefined || checksOf(watched) >= atLeast) return;

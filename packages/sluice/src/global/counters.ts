@@ -1,11 +1,11 @@
 /**
  * The counters port: what the store shared by all regions must offer.
  *
- * One component a region and cell, an absolute total that only grows; a write takes the larger. A second, independent part
- * (`denials`) carries the rows of the denial channel. Like the origin, the port knows nothing of limits or windows, and any
- * call may be lost, repeated, late, answered from an old replica, or fail.
+ * It stores one component per region and cell: an absolute total that only grows, so a write keeps the larger of the two. A second,
+ * independent part (`denials`) stores the rows of the denial channel. The port knows no limits and no windows. Any call may be lost,
+ * repeated, late, answered from an old replica, or fail.
  *
- * An implementation is a short file: global/<driver>-counters.ts. All of them pass global/counters-conformance.ts.
+ * Implementations are memory-counters.ts and sql/sql-counters.ts. All of them pass counters-conformance.ts.
  */
 import type { Key } from "../engine/key.ts";
 
@@ -17,7 +17,7 @@ export interface CounterRow {
   readonly count: number;
   /** Unix milliseconds after which the row may be deleted. */
   readonly expiresAtMs: number;
-  /** Some of it was charged, so it may exceed its limit. A row that says so once says so always. */
+  /** Some of the count was charged, so it may exceed its limit. Once set for a row, it stays set. */
   readonly isCharged?: true;
 }
 
@@ -35,31 +35,31 @@ export interface ImportedCell {
 
 export interface ImportPage {
   readonly cells: readonly ImportedCell[];
-  /** Hand this in next time to get only what changed since. Opaque. */
+  /** Pass it to the next read to get only what changed since. Opaque. */
   readonly cursor: string;
-  /** There is more of this answer: hand this in to get it, in place of a cursor. A whole answer has none. */
+  /** There are more cells in this answer: pass this in place of a cursor to get them. The last page has none. */
   readonly rest?: string;
-  /** The store has lost what it held, and answers as for no cursor: with this page begins all that there is now. */
+  /** The store lost its rows and answers as for no cursor: this is the first page of everything that it has now. */
   readonly isAll?: true;
-  /** How many regions have published or registered lately, the asking one included. */
+  /** How many regions have published or registered recently, this one included. */
   readonly regionsLive: number;
 }
 
-/** What a store answers to a registration. */
+/** The result of a registration. */
 export interface Registration {
   /** Other region names of the same origin whose rows may still be alive: after a region was renamed. */
   readonly aliases: readonly string[];
-  /** What is wrong with the use of region names now, and what to do about it; null if nothing is. */
+  /** A conflict between region names, with the action to take; null if there is none. */
   readonly conflict: string | null;
 }
 
-/** "This cell is full": the first denial of a key in a window, told to the other regions. */
+/** "This cell is full": the first denial of a key in a window, published to the other regions. */
 export interface DenialRow {
   readonly key: Key;
   readonly sequence: number;
   readonly limit: number;
   readonly expiresAtMs: number;
-  /** The region that wrote it. Only `active` answers it. */
+  /** The region that wrote it. Only `active` returns it. */
   readonly region?: string;
 }
 
@@ -69,13 +69,13 @@ export interface DeniedCell {
   readonly sequence: number;
   /** The highest limit under which another region denied it; null if none did. */
   readonly foreignLimit: number | null;
-  /** The same of the asking region. It must not raise that region's own cells. */
+  /** The same for the region that reads. It must not raise that region's own cells. */
   readonly ownLimit: number | null;
 }
 
 export interface DenialPage {
   readonly cells: readonly DeniedCell[];
-  /** Pass it next time to get only what changed since. Opaque. */
+  /** Pass it to the next read to get only what changed since. Opaque. */
   readonly cursor: string;
   /** There are more cells in this answer: pass this in place of a cursor to get them. */
   readonly rest?: string;
@@ -86,39 +86,39 @@ export interface DenialPage {
 export interface Counters {
   /** Raises the region's components, and registers the region as live; `rows` may be empty. */
   publish(region: string, rows: readonly CounterRow[]): Promise<void>;
-  /** The cells that changed since `cursor`, or with `null` all that have not expired; page by page if they are many. */
+  /** The cells that changed since `cursor`, or all that have not expired if it is null; in pages if there are many. */
   read(region: string, cursor: string | null): Promise<ImportPage>;
   /**
    * Deletes up to `rowsMax` rows that have expired both at `nowMs`, the caller's clock, and by the store's own clock, if it is this
-   * process's turn; answers how many.
+   * process's turn. Resolves with the number of deleted rows.
    */
   cleanUp(nowMs: number, rowsMax: number): Promise<number>;
   /**
-   * Says that this region name belongs to this origin. It is called before the first row is published under the name and before
+   * Registers that this region name belongs to this origin. It is called before the first row is published under the name and before
    * the first read, and every ten seconds after that. A store that implements it counts rows by origin (see `ImportedCell`): a read
    * never returns a row without regard to the registrations that came before it. It also reports misuse: two origins under one
    * region name hide each other's counts.
    */
   register?(region: string, origin: string): Promise<Registration>;
   readonly denials: Denials;
-  /** Lets go of connections. */
+  /** Closes the connections. */
   close(): Promise<void>;
-  /** For stores that are somewhere else. */
+  /** For stores outside this process. */
   health?(): CountersHealth;
 }
 
-/** What a store that is somewhere else did, and what went wrong with it so far. */
+/** The state of a store outside this process, and its failures since it was made. */
 export interface CountersHealth {
-  /** Whether its schema was found to be as this release needs it. */
+  /** Whether its schema was checked and is the one that this release needs. */
   readonly isReady: boolean;
   readonly statements: number;
-  /** Statements that were sent again, because another one was in their way or their connection was gone. */
+  /** Statements that were retried after a deadlock, a lock or a lost connection. */
   readonly retries: number;
-  /** Rows that the store does not take: set aside until they expire. */
+  /** Rows that the store refuses: they are not sent again until they expire. */
   readonly quarantined: number;
-  /** Rows that were read and cannot be. */
+  /** Rows that were read and are invalid. */
   readonly junk: number;
-  /** What failed and was given up, by kind. */
+  /** Failures that no retry resolved, by kind. */
   readonly failures: Readonly<Record<string, number>>;
   readonly lastFailure: { readonly kind: string; readonly message: string } | null;
 }

@@ -175,11 +175,11 @@ export class MemoryCells {
 
   /** Whether forgetting one cell costs less than forgetting the best so far. */
   #isBetter(cell: MemoryCell, best: MemoryCell, nowMs: number): boolean {
-    const rank = (one: MemoryCell) => {
-      if (one.expiresAtMs <= nowMs) return 0;
-      return this.#raises - one.raisedAt >= this.size * RECENT ? 1 : 2;
+    const rankOf = ({ expiresAtMs, raisedAt }: MemoryCell) => {
+      if (expiresAtMs <= nowMs) return 0;
+      return this.#raises - raisedAt >= this.size * RECENT ? 1 : 2;
     };
-    const [own, other] = [rank(cell), rank(best)];
+    const [own, other] = [rankOf(cell), rankOf(best)];
     if (own !== other) return own < other;
     return cell.sum < best.sum || (cell.sum === best.sum && cell.raisedAt < best.raisedAt);
   }

@@ -183,7 +183,9 @@ function isAdmitted(answer: Admitted | null | undefined, { requests }: Admit): b
 }
 
 function isVerdict(allowed: unknown, count: number): boolean {
-  return Array.isArray(allowed) && allowed.length === count && allowed.every((one) => typeof one === "boolean");
+  return (
+    Array.isArray(allowed) && allowed.length === count && allowed.every((isAllowed) => typeof isAllowed === "boolean")
+  );
 }
 
 function isCount(answer: OriginCount | null | undefined): answer is OriginCount {

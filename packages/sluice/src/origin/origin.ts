@@ -6,7 +6,7 @@
  * names, and counts those that fit. Every call may be lost, repeated, late or answered with an error. What a call writes is
  * always absolute, so executing it again changes nothing.
  *
- * An implementation is a short file: origin/<driver>-origin.ts. All of them pass origin/origin-conformance.ts.
+ * Implementations are memory-origin.ts, shared-origin.ts and redis/redis-origin.ts. All of them pass origin-conformance.ts.
  */
 
 import type { Free, Freed, Held, Hold } from "./hold.ts";
@@ -22,7 +22,7 @@ export interface CellName {
 
 /** "Raise my component of this cell to `total` if it is lower." */
 export interface Raise extends CellName {
-  /** Who owns the component: the id of one incarnation. Nobody else writes it. */
+  /** The owner of the component: the id of one incarnation of a process. No other process writes it. */
   readonly writer: string;
   /** What the writer has accepted so far: an integer ≥ 0. */
   readonly total: number;
@@ -76,20 +76,20 @@ export interface Admitted {
    * earlier execution of the same call, or a replay that overtook it), the call was sent twice, or it failed.
    */
   readonly allowed: readonly boolean[] | null;
-  /** What holds afterwards of both cells; NaN if it is not known. */
+  /** The counts of both cells afterwards; NaN if they are not known. */
   readonly current: OriginCount;
   readonly previous: OriginCount;
 }
 
-/** How a store that is somewhere else is reached, and what went wrong with it so far. */
+/** The connection to a store outside this process, and its failures since it was made. */
 export interface OriginHealth {
   readonly isConnected: boolean;
-  /** Commands sent. One may speak of many cells. */
+  /** Commands sent. One may concern many cells. */
   readonly commands: number;
   /** Connections made, and times a script had to be sent whole. */
   readonly connects: number;
   readonly scriptLoads: number;
-  /** What failed, by kind. */
+  /** Failures, by kind. */
   readonly failures: Readonly<Record<string, number>>;
   readonly lastFailure: { readonly kind: string; readonly message: string } | null;
 }
@@ -105,11 +105,11 @@ export interface Origin {
   /** The store is a process of this machine, so a call costs little: near a limit every request asks it (near-limit.ts). */
   readonly isNear?: true;
   /**
-   * Raises many components at once; answers in order what holds afterwards, NaN where it is not known to be done. Rejects if that
-   * is so for all of them.
+   * Raises many components at once. Resolves with the counts afterwards, in order; NaN for a raise that may not have been done. Rejects
+   * if that is so for all of them.
    */
   raise(raises: readonly Raise[]): Promise<readonly OriginCount[]>;
-  /** Reads many cells at once; answers in order. */
+  /** Reads many cells at once. Resolves with their counts, in order. */
   read(reads: readonly Read[]): Promise<readonly OriginCount[]>;
   /**
    * Checks and counts requests of many keys, each key in one step; answers in order. Rejects if nothing is known of any of them. An
@@ -130,10 +130,10 @@ export interface Origin {
    * comes from the very server that answered before. Undefined, or absent: not known.
    */
   life?(): number | undefined;
-  /** Lets go of connections. Calls under way may still settle. */
+  /** Closes the connections. Calls in flight may still settle. */
   close(): Promise<void>;
-  /** For stores that are somewhere else. */
+  /** For stores outside this process. */
   health?(): OriginHealth;
-  /** Tells from now on what happens to the connection, until what it returns is called. */
+  /** Reports changes of the connection from now on. Call the returned function to stop. */
   listen?(listener: (event: ConnectionEvent) => void): () => void;
 }

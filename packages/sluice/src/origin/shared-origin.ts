@@ -224,7 +224,7 @@ function send(channel: MessageChannel, message: object, done: (isSent: boolean) 
 
 function checkChannel(channel: unknown, field: string): void {
   const { send, on, off } = (channel ?? {}) as Partial<MessageChannel>;
-  if ([send, on, off].every((one) => typeof one === "function")) return;
+  if ([send, on, off].every((method) => typeof method === "function")) return;
   throw new SluiceError("RL_CHANNEL_INVALID", field, channel);
 }
 

@@ -36,7 +36,7 @@ export async function medianMs(times: number, nowMs: () => number, work: () => P
     await work();
     took.push(nowMs() - beganMs);
   }
-  return took.sort((one, other) => one - other)[times >> 1]!;
+  return took.sort((a, b) => a - b)[times >> 1]!;
 }
 
 /** docs/operating.md, "Clocks". */

@@ -113,7 +113,7 @@ function namespacesOf(
   }));
   const sum = ({ allowed, denied, shadowed }: NamespaceFlow) => (allowed ?? 0) + (denied ?? 0) + (shadowed ?? 0);
   const isNamed = ({ namespace }: NamespaceFlow) => Number(namespace !== "");
-  return flows.sort((one, other) => isNamed(other) - isNamed(one) || sum(other) - sum(one) || other.total - one.total);
+  return flows.sort((a, b) => isNamed(b) - isNamed(a) || sum(b) - sum(a) || b.total - a.total);
 }
 
 /** Of the time between the looks; without an earlier one, since the start. Within a bucket evenly spread, as Prometheus takes it. */
@@ -124,7 +124,7 @@ function latencyOf(series: SeriesTable, earlier: SeriesTable | undefined): Shown
       le: le === "+Inf" ? Number.POSITIVE_INFINITY : Number(le),
       count: value - (earlier?.sum(DURATION, { le }) ?? 0),
     }))
-    .sort((one, other) => one.le - other.le);
+    .sort((a, b) => a.le - b.le);
   const total = buckets.at(-1)?.count ?? 0;
   const at = (quantile: number): number | null => {
     if (total <= 0) return null;
