@@ -56,12 +56,21 @@ function layersOf(subject: LibrarySubject): Pick<LimiterOptions, "origin" | "clo
   return subject === "bare" ? {} : { origin: noOpOrigin(), closeTimeoutMs: 1_000 };
 }
 
-/** Answers what an origin would that holds nothing but what the call itself brought. */
+/**
+ * Answers what an origin would that holds nothing but what the call itself brought. Only the heartbeat has a sum: without it, every second
+ * flush would look like a loss of everything, and the figure would be that of an outage.
+ */
 function noOpOrigin(): Origin {
   const count = (total: number) => ({ sum: total, component: total });
+  const beats = new Map<string, number>();
+  const beat = (writer: string, total: number) => {
+    beats.set(writer, total);
+    return { sum: [...beats.values()].reduce((a, b) => a + b, 0), component: total };
+  };
   return {
     read: async (reads) => reads.map(() => count(0)),
-    raise: async (raises) => raises.map(({ total }) => count(total)),
+    raise: async (raises) =>
+      raises.map(({ key, writer, total }) => (key.startsWith("heartbeat:") ? beat(writer, total) : count(total))),
     admit: async (admits) =>
       admits.map(({ total, previousTotal, requests }) => ({
         allowed: requests.map(() => true),

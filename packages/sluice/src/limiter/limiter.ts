@@ -8,6 +8,7 @@ import { BATCH_MAX, READY_TIMEOUT_DEFAULT_MS, READY_TIMEOUT_MAX_MS, TAKE_WAIT_MA
 import type { Duration } from "../core/duration.ts";
 import { SluiceError } from "../core/errors.ts";
 import { checkKnown } from "../core/known.ts";
+import { UnderWay } from "../core/under-way.ts";
 import { type Awaited, type BatchItem, batchItem, decideBatch, isSameCell } from "../engine/batch.ts";
 import { charge, chargeAll } from "../engine/charge.ts";
 import type { BatchDecision, Charge, ChargesDecision, Decision } from "../engine/decision.ts";
@@ -133,7 +134,7 @@ export class Limiter {
   /** Requests that wait in line. */
   readonly #takes: Takes;
   /** Requests that wait for the origin. */
-  readonly #waiting = new Set<Promise<unknown>>();
+  readonly #waiting = new UnderWay();
   /** Settles when a close that is under way is done; undefined while open. */
   #closing: Promise<CloseReport> | undefined;
 
@@ -230,7 +231,7 @@ export class Limiter {
     const items = this.#items(requests);
     const answer = decideBatch(this.#stack.engine, items, []);
     this.#stack.wake();
-    return isDecision(answer) ? answer : this.#wait(this.#readAndDecideMany(items, answer));
+    return isDecision(answer) ? answer : this.#waiting.add(this.#readAndDecideMany(items, answer));
   }
 
   /**
@@ -447,7 +448,7 @@ export class Limiter {
   #decide(scope: Scope, identifier: string, limit: number, cost: number): Decision | Promise<Decision> {
     const decision = decide(this.#stack.engine, scope, identifier, limit, cost, null);
     this.#stack.wake();
-    return decision ?? this.#wait(this.#askAndDecide(scope, identifier, limit, cost));
+    return decision ?? this.#waiting.add(this.#askAndDecide(scope, identifier, limit, cost));
   }
 
   #decideItem({ key, limit, cost }: BatchItem): Decision | Promise<Decision> {
@@ -465,16 +466,11 @@ export class Limiter {
   async #close(): Promise<CloseReport> {
     const letGo = this.#stack.stayAlive();
     this.#takes.close();
-    await Promise.allSettled(this.#waiting);
+    await this.#waiting.settled();
     const report = await this.#stack.close();
     this.#watch?.close(report.lost);
     letGo();
     return report;
-  }
-
-  #wait<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    this.#waiting.add(answer);
-    return answer.finally(() => this.#waiting.delete(answer));
   }
 
   /** The origin decides, if it can and there is something to count; otherwise it is read, and memory decides. */

@@ -8,7 +8,7 @@
  * When no call of the key is under way, its queue is gone through in order of arrival. Memory denies what does not fit. If the key is fresh
  * and not strict, memory allows. Otherwise the request joins the next call, as long as all of that call fits memory together.
  *
- * Invariants (docs/decisions/0021): while requests of a key wait, memory allows none of its single requests beside the call. A call ends
+ * Invariants (docs/decisions/0022): while requests of a key wait, memory allows none of its single requests beside the call. A call ends
  * exactly once, and what it may have counted at the origin is counted here: an answer counts what was allowed, no answer counts everything.
  * Both count in the cell and under the writer id that the call was sent with. A denial is always a denial by memory: "not allowed" means not
  * counted, and memory has just merged the sums.
@@ -346,7 +346,8 @@ export class Admission {
       if (call.hasEnded) return;
       if (answers === "refused") this.#refuse(call);
       else this.#end(call, answers?.[i] ?? null, life);
-      this.#makeDue(call.queue);
+      if (call.queue.waiters.length === 0) this.#close(call.queue);
+      else this.#makeDue(call.queue);
     });
   }
 
@@ -384,7 +385,7 @@ export class Admission {
     });
     this.#options.answered(queue.slot, sequence, answer.current.component, life, beganMs);
     // Not counted: memory decides as of now, with the sums that it has just merged.
-    queue.waiters.unshift(...waiters.filter((_, i) => allowed[i] !== true));
+    if (allowed.includes(false)) queue.waiters.unshift(...waiters.filter((_, i) => allowed[i] !== true));
     for (const waiter of queue.waiters) waiter.isAnswered = true;
   }
 
@@ -429,9 +430,11 @@ export class Admission {
   #view(hashed: HashedKey, slot: Slot, waiter: Waiter, nowMs: number, ahead: number): View {
     const { limit, cost, arrivedMs, isAnswered } = waiter;
     const sequence = sequenceAt(nowMs, hashed.key.durationMs);
-    const known = { isOk: isAnswered, beganMs: arrivedMs, sequence, current: 0, previous: 0 };
-    const waited = { ...known, source: "origin", arrivedMs } as const;
-    return viewOf(this.#engine.table, { ...hashed, limit, cost }, slot, nowMs, ahead, waited);
+    const [current, previous, source] = [0, 0, "origin" as const];
+    const waited = { isOk: isAnswered, beganMs: arrivedMs, sequence, current, previous, source, arrivedMs };
+    // No spread: it takes longer than the view.
+    const { key, h0, h1, h2 } = hashed;
+    return viewOf(this.#engine.table, { key, h0, h1, h2, limit, cost }, slot, nowMs, ahead, waited);
   }
 
   #settle({ resolve, reject }: Waiter, decide: () => Decision): void {

@@ -1,28 +1,19 @@
 /**
- * One connection to one Redis server, made again whenever it is lost.
+ * A connection to one Redis server that is made again whenever it is lost.
  *
  * Invariants: a command is sent once, or not at all; it settles within its deadline; nothing waits for a connection that is not
  * there, but for the very first, which a process that starts may wait for. A connection without a reply for a whole deadline, or with an
  * impossible reply, is closed with all commands in flight: later replies could no longer be matched to commands.
  *
- * The client under it is used for its wire format only: reconnecting, queueing and deadlines are here, because its own would
- * send commands again, or wait for ever on a server that is frozen.
+ * One timer serves the deadlines of all commands: they are as long for each, so the oldest ends first.
  */
-import { createClient } from "@redis/client";
 import type { Environment } from "../../core/clock.ts";
 import { type Pending, withDeadline } from "../../core/deadline.ts";
 import { Alarm } from "../../core/repeat.ts";
-import { CommandBytes } from "./command-bytes.ts";
+import { type ConnectionOptions, RedisConnection, type RedisEndpoint } from "./connection.ts";
 import { failureOf, RedisFailure, type RedisFailureKind } from "./failure.ts";
-import type { RedisAddress, RedisTls } from "./options.ts";
 
-export type RedisEndpoint = RedisAddress | { readonly path: string };
-
-export interface LinkOptions {
-  readonly username: string | undefined;
-  readonly password: string | undefined;
-  readonly database: number;
-  readonly tls: RedisTls | null;
+export interface LinkOptions extends ConnectionOptions {
   readonly connectTimeoutMs: number;
   readonly commandTimeoutMs: number;
 }
@@ -34,17 +25,12 @@ export interface LinkListener {
   failed(failure: RedisFailure, address: string): void;
 }
 
-/** A client that is connected, or about to be. */
-type Client = Pick<ReturnType<typeof createClient>, "sendCommand" | "connect" | "destroy" | "on">;
-
 export const NOT_CONNECTED = "not connected to Redis";
 
 const RETRY_MIN_MS = 25;
 const RETRY_MAX_MS = 500;
 /** After these failures an immediate retry would fail too. */
 const REFUSALS: ReadonlySet<RedisFailureKind> = new Set(["auth", "permission", "version", "readonly", "tls"]);
-/** Commands on their way. Each speaks of up to 64 cells; more than this is never useful. */
-const COMMANDS_MAX = 20_000;
 /** After a deadline, what has arrived meanwhile is read first: this process may have been busy itself. */
 const GRACE_MS = 20;
 
@@ -54,8 +40,8 @@ export class RedisLink {
   readonly #environment: Environment;
   readonly #listener: LinkListener;
   readonly #pending: Pending = new Set();
-  readonly #underWay = new CommandBytes();
-  #client: Client | null = null;
+  /** Connected, or about to be. */
+  #connection: RedisConnection | null = null;
   #isReady = false;
   #isClosed = false;
   #address = "";
@@ -63,6 +49,7 @@ export class RedisLink {
   /** The number of the attempt to connect that counts: one that was given up may still be looking for its server. */
   #attempt = 0;
   readonly #retry: Alarm;
+  readonly #deadline: Alarm;
   #repliedMs = 0;
   /** The first attempt to connect, while it is under way. */
   #first: Promise<void> | null = null;
@@ -77,6 +64,7 @@ export class RedisLink {
     this.#options = options;
     this.#environment = environment;
     this.#retry = new Alarm(environment.timers);
+    this.#deadline = new Alarm(environment.timers);
     this.#listener = listener;
     this.#first = this.#connect().then(() => {
       this.#first = null;
@@ -88,37 +76,16 @@ export class RedisLink {
   }
 
   /** Sends one command, once. Rejects with a RedisFailure. */
-  async send(args: readonly string[]): Promise<unknown> {
-    if (this.#first !== null) await this.#first;
-    const client = this.#client;
-    if (client === null || !this.#isReady) throw new RedisFailure("connection", NOT_CONNECTED);
-    const { clock, timers } = this.#environment;
-    const sentMs = clock.monoMs();
-    const start = () => this.#underWay.run(args, () => client.sendCommand(args as string[]));
-    const outcome = await withDeadline(start, this.#options.commandTimeoutMs, timers, this.#pending);
-    if (outcome.kind === "done") {
-      this.#repliedMs = clock.monoMs();
-      return outcome.value;
-    }
-    if (outcome.kind === "failed") {
-      const failure = failureOf(outcome.error);
-      // An overload is detected here, not reported by the server.
-      if (failure.kind !== "connection" && failure.kind !== "overload") this.#repliedMs = clock.monoMs();
-      if (failure.kind === "readonly") this.drop(failure, client);
-      throw failure;
-    }
-    timers.set(() => {
-      if (this.#repliedMs < sentMs) this.drop(new RedisFailure("timeout", "Redis does not respond"), client);
-    }, GRACE_MS);
-    throw new RedisFailure("timeout", `no response within ${this.#options.commandTimeoutMs} ms`);
+  send(args: readonly string[]): Promise<unknown> {
+    return this.#first === null ? this.#sendNow(args) : this.#first.then(() => this.#sendNow(args));
   }
 
   /** Gives the connection up, and makes another one. */
-  drop(failure: RedisFailure, client: Client | null = this.#client): void {
-    if (client === null || client !== this.#client) return;
-    this.#client = null;
+  drop(failure: RedisFailure, connection: RedisConnection | null = this.#connection): void {
+    if (connection === null || connection !== this.#connection) return;
+    this.#connection = null;
     this.#isReady = false;
-    client.destroy();
+    connection.destroy();
     if (this.#isClosed) return;
     this.#listener.failed(failure, this.#address);
     this.#reconnectLater(failure.kind);
@@ -128,9 +95,55 @@ export class RedisLink {
     this.#isClosed = true;
     this.#isReady = false;
     this.#retry.clear();
+    this.#deadline.clear();
     for (const expire of this.#pending) expire();
-    this.#client?.destroy();
-    this.#client = null;
+    this.#connection?.expire(Number.POSITIVE_INFINITY, this.#late());
+    this.#connection?.destroy();
+    this.#connection = null;
+  }
+
+  #sendNow(args: readonly string[]): Promise<unknown> {
+    const connection = this.#connection;
+    if (connection === null || !this.#isReady) {
+      return Promise.reject(new RedisFailure("connection", NOT_CONNECTED));
+    }
+    return new Promise((resolve, reject) => {
+      const { clock } = this.#environment;
+      connection.send(args, clock.monoMs(), (reply) => {
+        if (!(reply instanceof RedisFailure)) {
+          this.#repliedMs = clock.monoMs();
+          resolve(reply);
+          return;
+        }
+        // These are detected here. All others are replies of the server.
+        const isReply = reply.kind !== "connection" && reply.kind !== "overload" && reply.kind !== "timeout";
+        if (isReply) this.#repliedMs = clock.monoMs();
+        if (reply.kind === "readonly") this.drop(reply, connection);
+        reject(reply);
+      });
+      this.#deadline.set(() => this.#expire(), this.#options.commandTimeoutMs);
+    });
+  }
+
+  /** Settles the commands whose deadline has passed, and waits for the next one. */
+  #expire(): void {
+    const connection = this.#connection;
+    if (connection === null) return;
+    const { clock, timers } = this.#environment;
+    const { commandTimeoutMs } = this.#options;
+    const nowMs = clock.monoMs();
+    const sentMs = connection.expire(nowMs - commandTimeoutMs, this.#late());
+    if (sentMs !== undefined) {
+      timers.set(() => {
+        if (this.#repliedMs < sentMs) this.drop(new RedisFailure("timeout", "Redis does not respond"), connection);
+      }, GRACE_MS);
+    }
+    const oldestMs = connection.oldestMs;
+    if (oldestMs !== undefined) this.#deadline.set(() => this.#expire(), oldestMs + commandTimeoutMs - nowMs);
+  }
+
+  #late(): RedisFailure {
+    return new RedisFailure("timeout", `no response within ${this.#options.commandTimeoutMs} ms`);
   }
 
   async #connect(): Promise<void> {
@@ -144,7 +157,7 @@ export class RedisLink {
     }
     if (outcome.kind === "done") {
       // It may have been lost again before anybody could look.
-      if (this.#client === null) return;
+      if (this.#connection === null) return;
       this.#isReady = true;
       this.#retries = 0;
       this.#repliedMs = this.#environment.clock.monoMs();
@@ -154,11 +167,11 @@ export class RedisLink {
     this.#attempt++;
     const late = new RedisFailure("timeout", `no connection within ${connectTimeoutMs} ms`);
     const failure = outcome.kind === "failed" ? failureOf(outcome.error) : late;
-    if (this.#client !== null) {
+    if (this.#connection !== null) {
       this.drop(failure);
       return;
     }
-    // The client complained by itself, and a next attempt is under way; or there was no client yet.
+    // The connection was lost, and a next attempt is under way; or there was none yet.
     if (this.#retry.isSet) return;
     this.#listener.failed(failure, this.#address);
     this.#reconnectLater(failure.kind);
@@ -168,33 +181,9 @@ export class RedisLink {
     const endpoint = await this.#endpoint();
     if (this.#isClosed || attempt !== this.#attempt) return;
     this.#address = "path" in endpoint ? endpoint.path : `${endpoint.host}:${endpoint.port ?? ""}`;
-    const client = this.#create(endpoint);
-    this.#client = client;
-    client.on("error", (error: unknown) => this.drop(failureOf(error), client));
-    await client.connect();
-  }
-
-  #create(endpoint: RedisEndpoint): Client {
-    const { username, password, database, tls, connectTimeoutMs } = this.#options;
-    const place = "path" in endpoint ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port ?? 6379 };
-    return createClient({
-      socket: {
-        ...place,
-        ...(tls === null ? {} : { ...tls, tls: true }),
-        connectTimeout: connectTimeoutMs,
-        reconnectStrategy: false,
-      } as NonNullable<Parameters<typeof createClient>[0]>["socket"] & object,
-      ...(username === undefined ? {} : { username }),
-      ...(password === undefined ? {} : { password }),
-      database,
-      RESP: 3,
-      disableOfflineQueue: true,
-      disableClientInfo: true,
-      commandsQueueMaxLength: COMMANDS_MAX,
-      maintNotifications: "disabled",
-      // Its own deadline costs a timer a command, and does not fire while the server is frozen.
-      commandOptions: { timeout: 0 },
-    });
+    const connection = new RedisConnection(endpoint, this.#options, (failure) => this.drop(failure, connection));
+    this.#connection = connection;
+    await connection.opened();
   }
 
   /** Later each time, up to half a second, and not in step with other processes. */

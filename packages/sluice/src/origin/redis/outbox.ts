@@ -99,26 +99,28 @@ export class Outbox<Cell extends CellName, Answer> {
   #send(load: Load<Cell, Answer>): void {
     const args: string[] = [];
     for (const cell of load.cells) this.#question.addArgs(cell, args);
-    const call = { script: this.#question.script, mark: String(++this.#mark), keys: load.keys, args };
-    this.#execute(call, load.cells).then(
-      (answers) => this.#settle(load, answers),
-      (error: unknown) => {
-        const failure = failureOf(error);
-        this.#listener.failed(failure);
-        this.#settle(load, failure);
-      },
+    const call: ScriptCall = { script: this.#question.script, mark: String(++this.#mark), keys: load.keys, args };
+    execute(call, this.#route, this.#listener).then(
+      (answer) => this.#read(load, call, answer),
+      (error: unknown) => this.#fail(load, error),
     );
   }
 
-  async #execute(call: ScriptCall, cells: readonly Cell[]): Promise<readonly Answer[]> {
-    const answer = await execute(call, this.#route, this.#listener);
+  #read(load: Load<Cell, Answer>, { mark, keys }: ScriptCall, answer: unknown): void {
     try {
-      return this.#question.answersOf(cells, answer, call.mark, (failure) => this.#listener.failed(failure));
+      const answers = this.#question.answersOf(load.cells, answer, mark, (failure) => this.#listener.failed(failure));
+      this.#settle(load, answers);
     } catch (error) {
       const failure = failureOf(error);
-      if (failure.kind === "junk") this.#route.distrust(call.keys[0] ?? "", failure);
-      throw failure;
+      if (failure.kind === "junk") this.#route.distrust(keys[0]!, failure);
+      this.#fail(load, failure);
     }
+  }
+
+  #fail(load: Load<Cell, Answer>, error: unknown): void {
+    const failure = failureOf(error);
+    this.#listener.failed(failure);
+    this.#settle(load, failure);
   }
 
   /** A cell that is on several servers is what the least of them says. */

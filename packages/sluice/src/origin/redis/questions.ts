@@ -117,6 +117,12 @@ export const ADMIT: Question<Admit, Admitted> = {
 
 /** Which requests were counted, by one digit each; undefined if it is something else. */
 function allowedOf(digits: unknown, requests: number): boolean[] | undefined {
-  if (typeof digits !== "string" || digits.length !== requests || /[^01]/.test(digits)) return undefined;
-  return Array.from(digits, (digit) => digit === "1");
+  if (typeof digits !== "string" || digits.length !== requests) return undefined;
+  const allowed: boolean[] = [];
+  for (let i = 0; i < requests; i++) {
+    const digit = digits[i];
+    if (digit !== "0" && digit !== "1") return undefined;
+    allowed.push(digit === "1");
+  }
+  return allowed;
 }

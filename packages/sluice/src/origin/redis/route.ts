@@ -7,8 +7,9 @@ import type { Environment } from "../../core/clock.ts";
 import { type Pending, withDeadline } from "../../core/deadline.ts";
 import type { ClientDriver } from "./client-driver.ts";
 import { CommandBytes } from "./command-bytes.ts";
+import type { RedisEndpoint } from "./connection.ts";
 import { failureOf, RedisFailure } from "./failure.ts";
-import { type LinkListener, type LinkOptions, type RedisEndpoint, RedisLink } from "./link.ts";
+import { type LinkListener, type LinkOptions, RedisLink } from "./link.ts";
 import type { RedisClient, RedisSentinels } from "./options.ts";
 
 export interface RedisRoute {

@@ -27,8 +27,8 @@ export interface ScriptCall {
 }
 
 export function commandOf({ script, mark, keys, args }: ScriptCall, isWhole: boolean): string[] {
-  const name = isWhole ? ["EVAL", script.text] : ["EVALSHA", script.hash];
-  return [...name, String(keys.length), ...keys, mark, ...args];
+  const name = isWhole ? "EVAL" : "EVALSHA";
+  return [name, isWhole ? script.text : script.hash, String(keys.length), ...keys, mark, ...args];
 }
 
 /** A cell of which nothing is known: the layer counts it, and leaves it as it was. */
