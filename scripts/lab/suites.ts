@@ -97,10 +97,12 @@ export const malformed: Part = suitePart({
 
 export const models: Part = suitePart({
   name: "models",
-  summary: "the library against the reference model, random interleavings, named worlds, isolation of keys",
+  summary:
+    "the library against the reference model, random interleavings, the model of admit, named worlds, isolation of keys",
   suites: [
     "test/protocol/reference.test.ts",
     "test/protocol/interleavings.test.ts",
+    "test/protocol/admit-model.test.ts",
     "test/sim/scenarios.test.ts",
     "test/sim/isolation.test.ts",
   ],
