@@ -24,6 +24,8 @@ export default defineConfig({
   hash: false,
   dts: true,
   plugins: [luaText()],
+  // Comments are in the declarations, where editors show them.
+  outputOptions: { comments: { jsdoc: false } },
   sourcemap: false,
   clean: true,
 });
