@@ -9,7 +9,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { byLength, figure } from "../rig/length.ts";
 import { type Action, type Fault, InterleavedWorld, KEYS } from "./interleaved-world.ts";
 
-const RUNS = byLength({ fast: 300, short: 700, ci: 3_500, lab: 35_000 });
+const RUNS = byLength({ fast: 150, short: 700, ci: 3_500, lab: 35_000 });
 let runs = 0;
 
 const key = fc.constantFrom(...KEYS);

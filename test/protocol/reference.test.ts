@@ -12,7 +12,7 @@ import { CLOCK_HOLD_MAX_MS } from "../../packages/sluice/src/core/bounds.ts";
 import { byLength, figure } from "../rig/length.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 
-const RUNS = byLength({ fast: 2, short: 4, ci: 60, lab: 400 });
+const RUNS = byLength({ fast: 1, short: 4, ci: 60, lab: 400 });
 const STEPS = 20_000;
 const seedGiven = process.env["SLUICE_SEED"];
 /** Evicts keys, and has clocks that are held and followed: a few random worlds may meet none of it. */

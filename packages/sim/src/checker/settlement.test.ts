@@ -1,9 +1,10 @@
 /** Regions without an origin: what a process that stops leaves behind is in the region's row, or is reported. */
 import { describe, expect, test } from "vitest";
+import { byLength } from "../../../../test/rig/length.ts";
 import { drawOptions } from "../world/draw-options.ts";
 import { runWorld } from "../world/world.ts";
 
-const SEEDS = 40;
+const SEEDS = byLength({ fast: 10, short: 20, ci: 40, lab: 40 });
 
 describe("settlement", () => {
   test("a region without an origin leaves all that it accepted in its row, or reports it", {

@@ -1,5 +1,6 @@
 /** Processes that are restarted one after another, with nothing else wrong, while keys are used up in other regions. */
 import { describe, expect, test } from "vitest";
+import { byLength } from "../../../../test/rig/length.ts";
 import { SCENARIOS } from "../campaign/scenarios.ts";
 import type { WorldOptions } from "../model/options.ts";
 import { runWorld } from "./world.ts";
@@ -15,9 +16,11 @@ const ROLLING: WorldOptions = {
   faultEveryMs: 1_000,
 };
 
+const SEEDS = byLength({ fast: [1], short: [1, 2], ci: [1, 2, 3, 4], lab: [1, 2, 3, 4] });
+
 describe("a rolling restart", () => {
   // Seen: a new process knew nothing of the other regions for up to a second, did not flag its allows as degraded, and admitted up to a whole limit.
-  test.each([1, 2, 3, 4])(
+  test.each(SEEDS)(
     "no allow of a new process exceeds E, with no exemption for having just started (seed %i)",
     async (seed) => {
       const report = await runWorld(seed, { options: ROLLING });
