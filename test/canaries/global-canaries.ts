@@ -103,8 +103,8 @@ export const GLOBAL_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "global/publish.ts",
-        find: "row: { key: name.key, sequence: at, count, expiresAtMs }, isNew });",
-        replace: "row: { key: name.key, sequence: at, count, expiresAtMs: Number.MAX_SAFE_INTEGER }, isNew });",
+        find: "const row = { key: name.key, sequence: at, count, expiresAtMs };",
+        replace: "const row = { key: name.key, sequence: at, count, expiresAtMs: Number.MAX_SAFE_INTEGER };",
       },
     ],
     noticedBy: ["bounds"],
