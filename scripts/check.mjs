@@ -16,7 +16,10 @@ if (failure !== undefined) {
 const isGreen = await runTogether([
   { name: "promises", command: "eslint --max-warnings 0 ." },
   { name: "types", command: "tsc -p tsconfig.json" },
-  { name: "types, published", command: "tsc -p packages/sluice && tsc -p packages/sim && tsc -p packages/server" },
+  {
+    name: "types, published",
+    command: "tsc -p packages/sluice && tsc -p packages/sim && tsc -p packages/server && tsc -p packages/page",
+  },
   { name: "import arrows", command: `depcruise --config .dependency-cruiser.mjs ${folders.join(" ")}` },
   { name: "folder cycles", command: "node scripts/folder-cycles.mjs" },
   { name: "dead code", command: "knip --no-config-hints" },

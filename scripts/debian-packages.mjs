@@ -35,6 +35,7 @@ export const DEBIAN = {
   mariadbInstaller: { names: ["mariadb-install-db", "mysql_install_db"], package: "mariadb-server" },
   postgres: { names: ["postgres"], package: "postgresql", versionsIn: "/usr/lib/postgresql" },
   initdb: { names: ["initdb"], package: "postgresql", versionsIn: "/usr/lib/postgresql" },
+  chromium: { names: ["chromium"], package: "chromium" },
   openssl: { names: ["openssl"], package: "openssl" },
   script: { names: ["script"], package: "bsdutils" },
   systemdAnalyze: { names: ["systemd-analyze"], package: "systemd" },

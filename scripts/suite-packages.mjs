@@ -24,7 +24,7 @@ const TURN_TIMEOUT_S = 900;
 const STAMP = ".installed-from";
 
 /** Folders with a package.json and a package-lock.json of their own. */
-export const SUITE_FOLDERS = ["test/server/unkey", "test/middleware/frameworks"];
+export const SUITE_FOLDERS = ["test/page", "test/server/unkey", "test/middleware/frameworks"];
 
 /**
  * Installs what is not up to date, one process of the machine at a time.

@@ -17,7 +17,8 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const PACKAGES = ["sluice", "server"] as const;
 /** What a package is made of, and nothing else: no source, no test, no map. */
-const PACKED = /^(?:LICENSE|README\.md|package\.json|bin\/sluice\.mjs|dist\/[\w-]+\.(?:c?js|d\.c?ts))$/;
+const PACKED =
+  /^(?:LICENSE|README\.md|package\.json|bin\/sluice\.mjs|dist\/[\w-]+\.(?:c?js|d\.c?ts)|dist\/ui\/\w+\.(?:js|css|html|svg))$/;
 
 interface Packed {
   readonly filename: string;
@@ -62,6 +63,8 @@ describe("packed", () => {
     expect(paths.filter((path) => !PACKED.test(path))).toEqual([]);
     expect(paths).toEqual(expect.arrayContaining(["LICENSE", "README.md", "package.json"]));
     expect(paths.some((path) => path.startsWith("dist/"))).toBe(true);
+    const page = ["dist/ui/icon.svg", "dist/ui/index.html", "dist/ui/page.css", "dist/ui/page.js"];
+    expect(paths.filter((path) => path.startsWith("dist/ui/")).sort()).toEqual(name === "server" ? page : []);
   });
 
   test("both have one version, the server asks for that very library, and neither is private", () => {

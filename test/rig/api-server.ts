@@ -67,6 +67,7 @@ export interface ApiAnswer {
 
 const SETTINGS: ApiSettings = {
   hosts: ["127.0.0.1", "localhost"],
+  hasUi: false,
   bodyMaxBytes: 1024 * 1024,
   connectionsMax: 1000,
   requestTimeoutMs: 30_000,

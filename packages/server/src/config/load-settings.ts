@@ -55,6 +55,7 @@ function settingsOf(read: Read): ServerSettings {
     opsPort: values.opsPort,
     api: {
       hosts: values.hosts ?? usualNames(values.host),
+      hasUi: values.uiEnabled ?? isLoopback(values.host),
       bodyMaxBytes: values.bodyMax,
       connectionsMax: values.connectionsMax,
       requestTimeoutMs: values.requestTimeout,

@@ -429,6 +429,17 @@ export const SETTINGS = {
     initialText: "400d",
     hint: 'milliseconds, or a number with a unit: "400d"',
   }),
+  uiEnabled: optional<boolean>(
+    {
+      path: "ui.enabled",
+      value: "<true|false>",
+      help: "serve the live page at /ui; it needs a key, and every call is checked as any other",
+      rule: "true or false",
+      read: isOn,
+      hint: "true or false",
+    },
+    "true if it listens on loopback, otherwise false",
+  ),
   opsHost: setting({
     path: "ops.host",
     value: "<address>",

@@ -10,6 +10,7 @@ export type KeyPlace =
 export interface Greeting {
   readonly url: string;
   readonly key: KeyPlace;
+  readonly hasUi: boolean;
   /** Whether the certificate is one that curl may not trust. */
   readonly isTls: boolean;
 }
@@ -21,10 +22,11 @@ export function addressLine(url: string): string {
   return `Sluice listens on ${url}`;
 }
 
-export function keyLines({ url, key, isTls }: Greeting): string {
+export function keyLines({ url, key, hasUi, isTls }: Greeting): string {
   const trust = isTls ? " --insecure" : "";
   return [
     keyLine(key),
+    ...(hasUi ? [`See it live, and sign in with the key: ${url}/ui`] : []),
     "Try it (the sixth request within a minute is denied):",
     "",
     `  curl -s${trust} ${url}/v2/ratelimit.limit -H ${header(key)} -H 'Content-Type: application/json' -d '${BODY}'`,

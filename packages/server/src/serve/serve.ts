@@ -131,7 +131,7 @@ async function greet(
     if (key.kind === "unwritten") log.warn("root-key.unwritten", { reason: key.reason });
     const isTls = settings.api.tls !== null;
     const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[settings.host] ?? settings.host;
-    out(keyLines({ url: urlOf({ host, port: service.port }, isTls), key, isTls }));
+    out(keyLines({ url: urlOf({ host, port: service.port }, isTls), key, hasUi: settings.api.hasUi, isTls }));
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof AdminSchemaError) return new Failure(message, "docs/keys.md lists the required rights");

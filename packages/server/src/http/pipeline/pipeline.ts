@@ -22,6 +22,7 @@ import type { Directory } from "../../admin/directory.ts";
 import type { Log } from "../../log/log.ts";
 import type { Tally } from "../../metrics/tally.ts";
 import type { Tracer } from "../../traces/tracer.ts";
+import { type Page, pagesOf } from "../pages/pages.ts";
 import type { Answer, Route, RouteParts } from "../routes/route.ts";
 import { sendAnswer } from "./answer.ts";
 import { chargeArrival } from "./arrival-quota.ts";
@@ -44,6 +45,8 @@ export interface PipelineSettings {
   readonly hosts: readonly string[] | null;
   readonly bodyMaxBytes: number;
   readonly connectionsMax: number;
+  /** Whether the live page is served. */
+  readonly hasUi: boolean;
   /** How old the directory may be while the store cannot be read; null: any age. */
   readonly adminAgeMaxMs: number | null;
 }
@@ -69,6 +72,7 @@ const METHODS = ["POST"];
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #problemOfHost: HostCheck;
+  readonly #pages: ReadonlyMap<string, Page>;
   readonly #recorder: RequestRecorder;
   readonly #refusal: RefusalStep;
   readonly #nextId = requestIds();
@@ -77,6 +81,7 @@ export class Pipeline {
     const { tally, requestLog, log, settings } = parts;
     this.#parts = parts;
     this.#problemOfHost = hostCheck(settings.hosts);
+    this.#pages = pagesOf(settings.hasUi);
     this.#recorder = new RequestRecorder(tally, requestLog);
     const brake = new AuthenticationBrake(log, settings.connectionsMax);
     this.#refusal = new RefusalStep({ log, tally, brake, recorder: this.#recorder });
@@ -92,7 +97,7 @@ export class Pipeline {
     try {
       checkHost(request, this.#problemOfHost);
       if (route === undefined) {
-        answerPage(context);
+        answerPage(context, this.#pages);
         return;
       }
       checkMethod(context, METHODS);
