@@ -75,7 +75,7 @@ export const ADMIT_CANARIES: readonly Canary[] = [
           "const sent = { key: hashed.key, slot, sequence, call: admit.call, total: admit.requests.length === 1 ? admit.total : Number.MAX_VALUE } as const;",
       },
     ],
-    noticedBy: ["own", "conservation", "shutdown"],
+    noticedBy: ["own", "sanity", "conservation", "shutdown"],
     world: busy([], 0.5),
   },
   {
@@ -106,29 +106,6 @@ export const ADMIT_CANARIES: readonly Canary[] = [
     ],
     noticedBy: ["own", "lower bound", "admission", "single writer", "sanity"],
     world: (drawn) => ({ ...busy([])(drawn), cellsMax: 1 }),
-  },
-  {
-    name: "late-reply-counted-again",
-    breaks: "the answer to a call that was given up is counted once more",
-    patches: [
-      {
-        file: "origin/admission.ts",
-        find: "      if (call.hasEnded) return;",
-        replace: "      if (call.hasEnded && !Array.isArray(answers)) return;",
-      },
-      {
-        file: "origin/origin-calls.ts",
-        find: 'const isLate = outcome.kind === "late" || nowMs > dueMs;',
-        replace: 'const isLate = outcome.kind === "late";',
-      },
-      {
-        file: "origin/admission.ts",
-        find: "const isLate = monoMs > call.deadlineMs;",
-        replace: "const isLate = monoMs < 0;",
-      },
-    ],
-    noticedBy: ["admission", "own", "lower bound"],
-    world: (drawn) => ({ ...busy(["message-delayed"])(drawn), readTimeoutMs: 50 }),
   },
   {
     name: "confirmed-by-the-answer",

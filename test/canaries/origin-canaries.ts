@@ -11,6 +11,11 @@ const region =
     faults,
   });
 
+/** The same on an origin that does not admit: mistakes in reads, which single requests do not make otherwise. */
+const reading =
+  (faults: readonly FaultKind[]) =>
+  (drawn: WorldOptions): Partial<WorldOptions> => ({ ...region(faults)(drawn), admits: "none" });
+
 export const ORIGIN_CANARIES: readonly Canary[] = [
   {
     name: "increment-instead-of-total",
@@ -175,7 +180,7 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
       },
     ],
     noticedBy: ["fresh"],
-    world: region(["origin-errors", "message-lost"]),
+    world: reading(["origin-errors", "message-lost"]),
   },
   {
     name: "failed-read-not-told",
@@ -188,7 +193,7 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
       },
     ],
     noticedBy: ["fresh", "strict"],
-    world: region(["origin-errors", "message-lost"]),
+    world: reading(["origin-errors", "message-lost"]),
   },
   {
     name: "degraded-for-nothing",
@@ -261,7 +266,7 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
     ],
     noticedBy: ["strict"],
     world: (drawn) => ({
-      ...region([])(drawn),
+      ...reading([])(drawn),
       hasGlobal: false,
       // Reads long enough that a denial and then a request come while one is under way.
       originDelayMs: 40,
@@ -297,6 +302,7 @@ export const ORIGIN_CANARIES: readonly Canary[] = [
       },
     ],
     noticedBy: ["liveness"],
+    world: () => ({ admits: "none" }),
   },
   {
     name: "strictness-forgotten-on-the-short-way",
