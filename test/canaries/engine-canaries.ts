@@ -231,6 +231,11 @@ function takeBack(engine: Engine, items: readonly BatchItem[]): void {
         find: "return (this.#marks[slot]! & (UNREPLAYED | CALLING)) !== 0;",
         replace: "return (this.#marks[slot]! & CALLING) !== 0;",
       },
+      {
+        file: "engine/ledger.ts",
+        find: "if (!isOver && (this.#marks[slot]! & UNREPLAYED) !== 0) this.#orphan(slot, sequence);",
+        replace: "",
+      },
     ],
     noticedBy: ["shutdown", "conservation", "excess"],
     world: tight,
