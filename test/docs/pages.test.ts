@@ -167,8 +167,8 @@ describe("examples", () => {
   });
 
   test("in the library's comments stand on every public function and method, and compile", () => {
-    // The limiter and its rules: 19. Stores in memory: 4. Redis: 1. Two for each of the three databases. Five middlewares and five keys.
-    expect(commented.length).toBe(19 + 4 + 1 + 3 * 2 + 5 + 5);
+    // The limiter and its rules: 24. A reservation: 1. Stores in memory: 4. Redis: 1. Two for each of the three databases. Five middlewares and five keys.
+    expect(commented.length).toBe(24 + 1 + 4 + 1 + 3 * 2 + 5 + 5);
     expect(complaints(commented)).toEqual([]);
   });
 

@@ -75,12 +75,13 @@ describe("the settings of convergence", () => {
   });
 
   test("every option of the library that a server could set is a setting", () => {
-    const own = ["region", "origin", "global", "onEvent", "trace", "clock", "timers", "random"];
+    const own = ["holdsMax", "region", "origin", "global", "onEvent", "trace", "clock", "timers", "random"];
     const options: Record<keyof LimiterOptions, true> = {
       cellsMax: true,
       whenFull: true,
       region: true,
       origin: true,
+      holdsMax: true,
       global: true,
       globalMode: true,
       flushMs: true,

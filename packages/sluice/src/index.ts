@@ -42,8 +42,9 @@ export {
 } from "./limiter/memory-stores.ts";
 export type { LimiterOptions } from "./limiter/options.ts";
 export type { InspectRequest, KeyRequest, LimitRequest } from "./limiter/request.ts";
+export type { Reservation, ReserveOptions, Settlement } from "./limiter/reservation.ts";
 export type { CloseReport } from "./limiter/stack.ts";
-export type { DenialStats, GlobalStats, OriginStats, Stats } from "./limiter/stats.ts";
+export type { DenialStats, GlobalStats, OriginStats, ReservationStats, Stats } from "./limiter/stats.ts";
 export type {
   Free,
   FreeCode,

@@ -65,6 +65,7 @@ function inspection(current: CellInspection, previous = cell(current.sequence - 
     effective: current.view + previous.view,
     strictForMs: 0,
     limit: 10,
+    reserved: { cost: 0, inMemory: 0, earliestMs: null },
     remaining: 0,
   };
 }

@@ -23,6 +23,17 @@ export const SUM_MAX: number = 2 ** 50;
 /** A sum in a store: the largest integer that is exact in a double. Stores stop there instead of rounding. */
 export const COUNT_MAX: number = Number.MAX_SAFE_INTEGER;
 
+/** Limits of one reservation: a list is one step of the origin. */
+export const RESERVE_MAX = 16;
+/** Living holds of one key: the origin scans them when one has expired, for about 2 µs each. */
+export const HOLDS_MAX_DEFAULT = 1_000;
+export const HOLDS_MAX_MAX = 5_000;
+/** Reservations of one process that are open. */
+export const HOLDS_OPEN_MAX = 100_000;
+/** How long a hold lives that nobody settles. */
+export const TTL_MAX_MS = 3_600_000;
+export const TTL_DEFAULT_MS = 300_000;
+
 export const DURATION_MIN_MS = 1_000;
 export const DURATION_MAX_MS: number = 30 * 24 * 60 * 60 * 1_000;
 

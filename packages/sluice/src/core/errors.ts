@@ -19,6 +19,17 @@ export const ERRORS = {
   RL_DURATION_INVALID:
     'from 1 s to 30 d: an integer of milliseconds from 1000 to 2592000000, or a string such as "1500ms", "10s", "5m", "1h", "30d"',
   RL_BATCH_INVALID: "an array of 1 to 1000 requests",
+  RL_RESERVE_INVALID: "a request, or an array of 1 to 16 requests",
+  RL_TTL_INVALID:
+    'from 1 s to 1 h: an integer of milliseconds from 1000 to 3600000, or a string such as "30s", "5m", "1h"',
+  RL_HOLDS_MAX_INVALID: "an integer from 1 to 5000",
+  RL_AMOUNTS_INVALID: "a number, or one number per limit of the reservation",
+  RL_RESERVATION_INVALID: "the id of a reservation",
+  RL_RESERVATION_DENIED: "granted; a reservation that was denied holds nothing",
+  RL_RESERVATION_ENDED: "open, or settled before with the same amount",
+  RL_RESERVATION_UNKNOWN: "the id of a reservation that the origin knows",
+  RL_RESERVATION_ELSEWHERE:
+    "the id of a reservation of this region's origin, or of this process if it was made in memory",
   RL_OPTIONS_INVALID: "an object with known options only",
   RL_CELLS_MAX_INVALID: "an integer from 1 to 16000000",
   RL_WHEN_FULL_INVALID: '"allow" or "deny"',

@@ -47,7 +47,9 @@ export function decideBatch(
   });
   engine.beginTick();
   if (!views.every(fits)) return refuseAll(engine, views, noItems);
-  const judgements = views.map((view) => judge(engine.layers, view));
+  const judgements = views.map((view) => judge(engine, view));
+  const reserved = new Set(judgements.flatMap((judgement, i) => (judgement === "reserved" ? [i] : [])));
+  if (reserved.size > 0) return refuseAll(engine, views, noItems, reserved);
   if (judgements.includes("read")) {
     const arrivedMs = engine.clock.monoMs();
     return views.map(({ sequence, current, previous }, i) => {
@@ -76,10 +78,23 @@ export function isSameCell(a: HashedKey, b: HashedKey): boolean {
   return a.h0 === b.h0 && a.h1 === b.h1 && a.h2 === b.h2 && a.key.durationMs === b.key.durationMs;
 }
 
-/** The answers of a batch that failed: nothing was spent. `unrecorded` are the items without a place in the table. */
-function refuseAll(engine: Engine, views: readonly View[], unrecorded: ReadonlySet<number>): BatchDecision {
+/**
+ * The answers of a batch that failed: nothing was spent. `unrecorded` are the items without a place in the table, `reserved` those that do not
+ * fit beside holds.
+ */
+function refuseAll(
+  engine: Engine,
+  views: readonly View[],
+  unrecorded: ReadonlySet<number>,
+  reserved: ReadonlySet<number> = noItems,
+): BatchDecision {
+  const outcomeOf = (view: View, i: number): Outcome => {
+    if (unrecorded.has(i)) return "full";
+    if (reserved.has(i)) return "reserved";
+    return fits(view) ? "batch" : "deny";
+  };
   const decisions = views.map((view, i) => {
-    const outcome: Outcome = unrecorded.has(i) ? "full" : fits(view) ? "batch" : "deny";
+    const outcome = outcomeOf(view, i);
     const basis = engine.layers?.basis(view.slot, view.sequence) ?? null;
     return record(engine, view, outcome, view.slot, basis, engine.tick);
   });

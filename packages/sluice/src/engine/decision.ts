@@ -8,11 +8,23 @@
  * - `cost`: denied, the cost (in a batch: with the earlier items of its cell) is above the limit and never fits
  * - `batch`: it fits by itself, but another item of its batch does not: nothing was counted
  * - `full`: the cell table had no room for a record, and `whenFull` decided
+ * - `reserved`: denied, the window has no room for this cost beside the reservations of the key
+ * - `holds`: a reservation was denied, because the key or this process has too many
  * - `charged`: the answer to a charge, which is counted whether it fits or not
  * - `timeout`: denied, a take did not fit within the time that it may wait
  * - `waiters`: denied, too many takes wait already
  */
-export type Reason = "allowed" | "limit" | "cost" | "batch" | "full" | "charged" | "timeout" | "waiters";
+export type Reason =
+  | "allowed"
+  | "limit"
+  | "cost"
+  | "batch"
+  | "full"
+  | "charged"
+  | "timeout"
+  | "waiters"
+  | "reserved"
+  | "holds";
 
 /** Where the counts came from: this process's memory alone, or a read of the origin made for this request. */
 export type Source = "local" | "origin";

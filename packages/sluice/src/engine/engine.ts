@@ -16,6 +16,7 @@ import { Eviction, type Room } from "./eviction.ts";
 import type { Waited } from "./gate.ts";
 import { HashMemo, type HashMemory } from "./hash-memo.ts";
 import { HeldClock } from "./held-clock.ts";
+import type { HeldKeys } from "./held-keys.ts";
 import { type Key, keyOf } from "./key.ts";
 import { type HashedKey, KeyHash } from "./key-hash.ts";
 import type { Layers } from "./layers.ts";
@@ -58,6 +59,9 @@ export class Engine {
   #eviction: Eviction | null = null;
   /** Numbers the operations that claim slots, and batches: the age of a use is counted in them. Wraps at 2^32. */
   tick = 0;
+
+  /** What is known of reservations; null until there is one. Written by engine/reserve.ts and origin/hold-client.ts. */
+  held: HeldKeys | null = null;
 
   constructor(options: EngineOptions) {
     this.table = new CellTable(options.cellsMax);
@@ -120,6 +124,13 @@ export class Engine {
     this.locate(scope, identifier);
     const { h0, h1, h2 } = this.hash;
     return { key: keyOf(scope, identifier), h0, h1, h2 };
+  }
+
+  /** The same of a key that was checked when it was first asked about. */
+  hashedKey(key: Key): HashedKey {
+    this.#locateKey(key);
+    const { h0, h1, h2 } = this.hash;
+    return { key, h0, h1, h2 };
   }
 
   /** The slot of a key that was checked when it was first asked about, or NONE. */

@@ -32,6 +32,8 @@ import type { Key } from "./key.ts";
 export type Verdict = "proceed" | "read" | "degraded";
 
 export interface Gate {
+  /** Whether holds are kept at the origin, so that a request is denied because of them only after a look. */
+  readonly canLook?: boolean;
   /** Whether the verdict on a slot's own window is "proceed", as far as that can be said at one go. */
   isSettled(slot: Slot, sequence: Sequence): boolean;
   /** `slot`: the key's, or NONE if memory does not suffice. */
@@ -67,6 +69,8 @@ export interface Waited extends ReadOutcome {
   readonly source: Source;
   /** When the request arrived. Monotonic clock. */
   readonly arrivedMs: number;
+  /** The cost of the living holds, if it was a look. `isLast`: the request does not look again. */
+  readonly look?: { readonly cost: number; readonly isLast: boolean };
 }
 
 /**

@@ -47,12 +47,15 @@ export interface Inspection {
    * or a global layer: the lowest that allowed something); else null.
    */
   readonly limit: number | null;
+  /** The cost of the living reservations of the key, as far as this process knows, and what of it is held in its own memory. */
+  readonly reserved: { readonly cost: number; readonly inMemory: number; readonly earliestMs: number | null };
   /** The largest cost that would be allowed now; null without a limit. */
   readonly remaining: number | null;
 }
 
 export function inspect(engine: Engine, scope: Scope, identifier: string, limitGiven: number | undefined): Inspection {
-  const { h0, h1, h2 } = engine.hashed(scope, identifier);
+  const hashed = engine.hashed(scope, identifier);
+  const { h0, h1, h2 } = hashed;
   const { workspace, namespace, durationMs } = scope;
   const nowMs = engine.clock.nowMs();
   const monoMs = engine.clock.monoMs();
@@ -80,6 +83,8 @@ export function inspect(engine: Engine, scope: Scope, identifier: string, limitG
   const strictUntilMs = isKnown ? table.strictUntilMs(slot) : engine.strictDeadlines.untilMs(h0, h1, h2, durationMs);
   const limitLow = isKnown ? table.limitLow(slot) : Number.POSITIVE_INFINITY;
   const limit = limitGiven ?? (limitLow === Number.POSITIVE_INFINITY ? null : limitLow);
+  const reserved = engine.held?.costOf(hashed, nowMs) ?? 0;
+  const earliestMs = engine.held?.earliestMs(hashed, nowMs) ?? Number.POSITIVE_INFINITY;
   return {
     workspace,
     namespace,
@@ -94,6 +99,11 @@ export function inspect(engine: Engine, scope: Scope, identifier: string, limitG
     effective,
     strictForMs: Math.max(0, strictUntilMs - monoMs),
     limit,
-    remaining: limit === null ? null : Math.max(0, limit - effective),
+    reserved: {
+      cost: reserved,
+      inMemory: engine.held?.localOf(hashed, nowMs) ?? 0,
+      earliestMs: Number.isFinite(earliestMs) ? earliestMs : null,
+    },
+    remaining: limit === null ? null : Math.max(0, limit - effective - reserved),
   };
 }

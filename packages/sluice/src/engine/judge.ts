@@ -7,23 +7,28 @@
  */
 import type { Sequence, Slot } from "../core/brands.ts";
 import { NONE } from "./cell-table.ts";
+import type { Engine } from "./engine.ts";
 import type { Verdict } from "./gate.ts";
+import { judgeHolds } from "./judge-holds.ts";
 import type { Layers } from "./layers.ts";
 import type { View } from "./view.ts";
 
-/** `deny`: it does not fit. Otherwise it fits, and the layers have had their say. */
-export type Judgement = "deny" | Verdict;
+/** `deny`: it does not fit. `reserved`: it does not fit beside the holds of its key. Otherwise it fits, and the layers have had their say. */
+export type Judgement = "deny" | "reserved" | Verdict;
 
 /** Whether the window has room for the cost, as far as is known here. */
 export function fits({ effective, limit }: View): boolean {
   return effective <= limit;
 }
 
-/** "read" is for requests that have not waited yet. */
-export function judge(layers: Layers | null, view: View): Judgement {
+/** "read" is for requests that have not waited yet, or that must look at the holds of their key again. */
+export function judge(engine: Engine, view: View): Judgement {
   if (!fits(view)) return "deny";
+  const { layers, held } = engine;
+  const beside = held === null ? "fits" : judgeHolds(engine, view);
+  if (beside === "reserved" || beside === "read") return beside;
   if (layers === null) return "proceed";
-  const verdict = judgeRegion(layers, view);
+  const verdict = beside === "degraded" ? beside : judgeRegion(layers, view);
   return verdict === "proceed" && view.key.durationMs >= layers.unheardFromMs ? "degraded" : verdict;
 }
 

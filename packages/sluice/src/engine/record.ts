@@ -10,6 +10,7 @@ import { type Decision, decision, type Source } from "./decision.ts";
 import type { Basis } from "./decision-event.ts";
 import type { Engine } from "./engine.ts";
 import type { Judgement } from "./judge.ts";
+import { besideHolds } from "./reserve.ts";
 import { windowEndMs } from "./sequence.ts";
 import { fitAfterEndMs } from "./sliding-window.ts";
 import { TALLY } from "./tally.ts";
@@ -52,15 +53,22 @@ function answerTo(engine: Engine, view: View, outcome: Outcome, slot: Slot): Dec
     const together = effective - before;
     return denial(engine, current, previous, effective, limit, together, sequence, nowMs, key.durationMs, source);
   }
+  if (outcome === "reserved") {
+    tally.add(TALLY.deniedReserved);
+    return besideHolds(engine, view, "reserved", source, source === "local" && engine.layers?.gate?.canLook === true);
+  }
+  // What is left is left beside the holds of the key.
+  const held = engine.held?.costOf(view, nowMs) ?? 0;
   if (outcome === "batch") {
     tally.add(TALLY.deniedBatch);
-    return decision(true, limit, limit - before, endMs, before, "batch", source, false, 0);
+    return decision(true, limit, Math.max(0, limit - before - held), endMs, before, "batch", source, false, 0);
   }
   const isDegraded = outcome === "degraded";
   if (isDegraded) tally.add(TALLY.degraded);
   if (outcome === "full" || (cost > 0 && slot === NONE)) return unrecorded(engine, view);
   tally.add(TALLY.allowed);
-  return decision(true, limit, limit - effective, endMs, effective, "allowed", source, isDegraded, 0);
+  const remaining = Math.max(0, limit - effective - held);
+  return decision(true, limit, remaining, endMs, effective, "allowed", source, isDegraded, 0);
 }
 
 /** The answer to a request that does not fit. Numbers, because a bare engine denies on the fast path, which allocates nothing else. */

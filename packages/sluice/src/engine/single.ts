@@ -64,7 +64,11 @@ export function decide(
     if (layers === null) {
       return denial(engine, current, previous, effective, limit, cost, sequence, nowMs, durationMs, "local");
     }
-  } else if (slot !== NONE && (layers === null || isReady(layers, slot, sequence, limit - effective, limit))) {
+  } else if (
+    slot !== NONE &&
+    (engine.held === null || engine.held.isClear(h0)) &&
+    (layers === null || isReady(layers, slot, sequence, limit - effective, limit))
+  ) {
     if (cost > 0) {
       table.accept(slot, sequence, cost, limit);
       if (layers !== null) layers.accepted(slot, limit - effective, limit, durationMs);
@@ -83,10 +87,11 @@ export function decide(
 export function decideSlowly(engine: Engine, view: View): Decision | null {
   const { layers } = engine;
   const { slot } = view;
-  const judgement = judge(layers, view);
+  const judgement = judge(engine, view);
   if (judgement === "read") return null;
   const basis = layers === null ? null : layers.basis(slot, view.sequence);
-  const place = judgement === "deny" || view.cost === 0 ? slot : placeFor(engine, view);
+  const isDenied = judgement === "deny" || judgement === "reserved";
+  const place = isDenied || view.cost === 0 ? slot : placeFor(engine, view);
   return record(engine, view, judgement, place, basis, 0);
 }
 

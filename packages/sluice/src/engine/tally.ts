@@ -18,6 +18,7 @@ export const TALLY = {
   overdrawn: 10,
   deniedTimeout: 11,
   deniedWaiters: 12,
+  deniedReserved: 13,
 } as const;
 
 type TallyName = keyof typeof TALLY;

@@ -131,7 +131,7 @@ test("an answer is read, not written", () => {
   // @ts-expect-error the decisions of a batch are a readonly array
   (({}) as BatchDecision).decisions.push(decision);
   expectTypeOf<Reason>().toEqualTypeOf<
-    "allowed" | "limit" | "cost" | "batch" | "full" | "charged" | "timeout" | "waiters"
+    "allowed" | "limit" | "cost" | "batch" | "full" | "charged" | "timeout" | "waiters" | "reserved" | "holds"
   >();
 });
 

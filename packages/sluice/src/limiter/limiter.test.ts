@@ -252,6 +252,7 @@ describe("limiter", () => {
       effective: 7,
       strictForMs: 0,
       limit: 20,
+      reserved: { cost: 0, inMemory: 0, earliestMs: null },
       remaining: 13,
     });
     expect(limiter.inspect({ ...key, limit: 5 })).toMatchObject({ limit: 5, remaining: 0 });

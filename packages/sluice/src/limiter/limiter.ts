@@ -4,22 +4,34 @@
  * Invariant: whatever can be wrong with a request is found before anything is counted.
  */
 import { assert } from "../core/assert.ts";
-import { BATCH_MAX, READY_TIMEOUT_DEFAULT_MS, READY_TIMEOUT_MAX_MS, TAKE_WAIT_MAX_MS } from "../core/bounds.ts";
-import type { Duration } from "../core/duration.ts";
+import {
+  BATCH_MAX,
+  READY_TIMEOUT_DEFAULT_MS,
+  READY_TIMEOUT_MAX_MS,
+  RESERVE_MAX,
+  TAKE_WAIT_MAX_MS,
+  TTL_DEFAULT_MS,
+  TTL_MAX_MS,
+} from "../core/bounds.ts";
+import { type Duration, parseDuration } from "../core/duration.ts";
 import { SluiceError } from "../core/errors.ts";
 import { checkKnown } from "../core/known.ts";
 import { UnderWay } from "../core/under-way.ts";
 import { type Awaited, type BatchItem, batchItem, decideBatch, isSameCell } from "../engine/batch.ts";
 import { charge, chargeAll } from "../engine/charge.ts";
 import type { BatchDecision, Charge, ChargesDecision, Decision } from "../engine/decision.ts";
+import type { Waited } from "../engine/gate.ts";
 import { type Inspection, inspect } from "../engine/inspection.ts";
 import { type Key, keyOf } from "../engine/key.ts";
 import type { Scope } from "../engine/scope.ts";
 import { decide } from "../engine/single.ts";
-import type { RegionalLayer } from "../origin/regional-layer.ts";
+import { LOOKS_MAX, lastIf } from "../origin/looks.ts";
+import type { RegionalHolds, RegionalLayer } from "../origin/regional-layer.ts";
 import { reported } from "./near-report.ts";
 import { checkInterval, type LimiterOptions, readOptions } from "./options.ts";
 import { checkCost, checkLimit, checkRequest, type InspectRequest, type LimitRequest } from "./request.ts";
+import type { Reservation, ReserveOptions, Settlement } from "./reservation.ts";
+import { Reservations } from "./reservations.ts";
 import { type CloseReport, Stack } from "./stack.ts";
 import { readStats, type Stats } from "./stats.ts";
 import { type Patience, Takes } from "./take.ts";
@@ -108,6 +120,19 @@ export interface Rule {
    */
   take(identifier: string, request?: RuleTake): Promise<Decision>;
   /**
+   * Like `Limiter.reserve`, of this one limit.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const inFlight = new Limiter().rule({ namespace: "in-flight", limit: 10, duration: "1m" });
+   * const held = await inFlight.reserve("user_1", { ttl: "30s", autoRenew: true });
+   * if (held.success) await held.release();
+   * ```
+   */
+  reserve(identifier: string, request?: RuleRequest & ReserveOptions): Promise<Reservation>;
+  /**
    * Like `Limiter.inspect`, with the limit of the rule.
    *
    * @example
@@ -129,6 +154,7 @@ const READY_KNOWN: readonly (keyof ReadyOptions)[] = ["timeoutMs"];
 
 export class Limiter {
   readonly #stack: Stack;
+  readonly #reservations: Reservations;
   /** Exists where somebody listens. */
   readonly #watch: Watch | null;
   /** Requests that wait in line. */
@@ -153,6 +179,7 @@ export class Limiter {
     const { onEvent, clock, timers } = settings;
     this.#stack = new Stack(settings);
     this.#takes = new Takes(this.#stack.engine, { clock, timers, decide: (item) => this.#decideItem(item) });
+    this.#reservations = new Reservations(this.#stack, settings);
     this.#watch = onEvent === null ? null : new Watch(this.#stack, onEvent, clock, timers);
   }
 
@@ -347,8 +374,112 @@ export class Limiter {
         const item = batchItem(this.#stack.engine, scope, identifier, limit, cost);
         return this.#takes.take(item, patienceOf(request));
       },
+      reserve: async (identifier, request = {}) => {
+        const { cost = 1, ttl, autoRenew } = request;
+        checkKnown(request, ["cost", "ttl", "autoRenew"], "request");
+        checkCost(cost);
+        this.#checkOpen();
+        if (cost === 0) throw new SluiceError("RL_COST_INVALID", "cost", cost, RESERVED_COST);
+        const item = { ...this.#stack.engine.hashed(scope, identifier), limit, cost };
+        const terms = { ...termsOf({ ttl, autoRenew }), isList: false };
+        return this.#waiting.add(this.#reservations.reserve<number>([item], terms));
+      },
       inspect: (identifier) => inspect(this.#stack.engine, scope, identifier, limit),
     };
+  }
+
+  /**
+   * Holds an estimated cost while work runs: of one limit, or of 1 to 16 limits, all of them or none. With an origin that keeps holds (Redis, memory,
+   * the parent of workers) it is shared by the processes of the region. Always resolves with a {@link Reservation}; a denial is a value. Rejected for
+   * misuse only.
+   *
+   * @example
+   * ```ts
+   * import { Limiter } from "sluice";
+   *
+   * const limiter = new Limiter();
+   * const user = { namespace: "requests", identifier: "user_1", limit: 60, duration: "1m" } as const;
+   * const held = await limiter.reserve([user, { ...user, namespace: "tokens", limit: 10_000, cost: 800 }], { ttl: "2m" });
+   * if (held.success) await held.settle([1, 1_234]);
+   * ```
+   */
+  reserve(request: LimitRequest, options?: ReserveOptions): Promise<Reservation>;
+  reserve(requests: readonly LimitRequest[], options?: ReserveOptions): Promise<Reservation<readonly number[]>>;
+  async reserve(
+    given: LimitRequest | readonly LimitRequest[],
+    options: ReserveOptions = {},
+  ): Promise<Reservation | Reservation<readonly number[]>> {
+    this.#checkOpen();
+    const isList = Array.isArray(given);
+    const requests = (isList ? given : [given]) as readonly LimitRequest[];
+    if (requests.length === 0 || requests.length > RESERVE_MAX) {
+      throw new SluiceError("RL_RESERVE_INVALID", "requests", given);
+    }
+    const items = isList ? this.#items(requests) : [this.#item(requests[0])];
+    items.forEach(({ cost }, i) => {
+      if (cost === 0)
+        throw new SluiceError("RL_COST_INVALID", isList ? `requests[${i}].cost` : "cost", cost, RESERVED_COST);
+    });
+    const terms = { ...termsOf(options), isList };
+    if (isList) return this.#waiting.add(this.#reservations.reserve<readonly number[]>(items, terms));
+    return this.#waiting.add(this.#reservations.reserve<number>(items, terms));
+  }
+
+  /**
+   * Counts what the work of a reservation really cost, and frees it, by its token (`Reservation.id`): in any process of the region. Repeating it counts once.
+   * Rejected if the id is not known, was released, or was settled with another amount; nothing is counted then.
+   *
+   * @example
+   * ```ts
+   * import { Limiter, memoryOrigin } from "sluice";
+   *
+   * const origin = memoryOrigin();
+   * const [api, worker] = [new Limiter({ origin }), new Limiter({ origin })];
+   * const { id } = await api.reserve({ namespace: "tokens", identifier: "user_1", limit: 10_000, duration: "1m", cost: 800 });
+   * const { counted } = await worker.settle(id, 1_234);
+   * ```
+   */
+  settle(id: string, actual: number): Promise<Settlement>;
+  settle(id: string, actuals: readonly number[]): Promise<Settlement<readonly number[]>>;
+  async settle(id: string, actual: number | readonly number[]): Promise<Settlement | Settlement<readonly number[]>> {
+    this.#checkOpen();
+    return this.#waiting.add(this.#reservations.settleToken(id, actual)) as Promise<Settlement>;
+  }
+
+  /**
+   * Frees a reservation by its token, and counts nothing.
+   *
+   * @example
+   * ```ts
+   * import { Limiter, memoryOrigin } from "sluice";
+   *
+   * const limiter = new Limiter({ origin: memoryOrigin() });
+   * const { id } = await limiter.reserve({ namespace: "jobs", identifier: "user_1", limit: 10, duration: "1m" });
+   * await limiter.release(id);
+   * ```
+   */
+  async release(id: string): Promise<void> {
+    this.#checkOpen();
+    return this.#waiting.add(this.#reservations.releaseToken(id));
+  }
+
+  /**
+   * Moves the deadline of a reservation to `ttl` from now, by its token. Resolves with the new deadline in Unix milliseconds, or 0 if the origin is
+   * unavailable. Rejected if the reservation is over: it never lives again.
+   *
+   * @example
+   * ```ts
+   * import { Limiter, memoryOrigin } from "sluice";
+   *
+   * const limiter = new Limiter({ origin: memoryOrigin() });
+   * const { id } = await limiter.reserve({ namespace: "jobs", identifier: "user_1", limit: 10, duration: "1m" }, { ttl: "30s" });
+   * const expiresAt = await limiter.renew(id, { ttl: "30s" });
+   * ```
+   */
+  async renew(id: string, options: Pick<ReserveOptions, "ttl"> = {}): Promise<number> {
+    this.#checkOpen();
+    checkKnown(options, ["ttl"]);
+    return this.#waiting.add(this.#reservations.renewToken(id, ttlOf(options.ttl)));
   }
 
   /**
@@ -424,7 +555,7 @@ export class Limiter {
    * ```
    */
   stats(): Stats {
-    return readStats(this.#stack);
+    return readStats(this.#stack, this.#reservations);
   }
 
   /**
@@ -467,7 +598,9 @@ export class Limiter {
     const letGo = this.#stack.stayAlive();
     this.#takes.close();
     await this.#waiting.settled();
-    const report = await this.#stack.close();
+    const unsettled = await this.#reservations.close(this.#stack.closeTimeoutMs);
+    const { lost } = await this.#stack.close();
+    const report = { lost: lost + unsettled };
     this.#watch?.close(report.lost);
     letGo();
     return report;
@@ -475,12 +608,26 @@ export class Limiter {
 
   /** The origin decides, if it can and there is something to count; otherwise it is read, and memory decides. */
   #askAndDecide(scope: Scope, identifier: string, limit: number, cost: number): Promise<Decision> {
-    const { admission } = this.#regional;
+    const { admission, holds } = this.#regional;
+    const { held } = this.#stack.engine;
+    if (holds !== null && held !== null) {
+      const hashed = this.#stack.engine.hashed(scope, identifier);
+      if (held.find(hashed) !== undefined) return this.#lookAndDecide(holds, hashed.key, limit, cost);
+    }
     const admitted =
       admission === null || cost === 0
         ? null
         : admission.decide(this.#stack.engine.hashed(scope, identifier), limit, cost);
     return admitted ?? this.#readAndDecide(keyOf(scope, identifier), limit, cost);
+  }
+
+  /** Looks at both cells and the holds of a key, and decides by that. */
+  async #lookAndDecide({ looks }: RegionalHolds, key: Key, limit: number, cost: number): Promise<Decision> {
+    const { decision, waited } = await looks.decide(key, limit, cost);
+    const { nearLimit } = this.#regional;
+    if (nearLimit === null) return decision;
+    const [answer] = await reported(nearLimit, this.#stack.engine.tally, [{ key, cost }], [decision], [waited]);
+    return answer!;
   }
 
   /** Reads the origin once, then decides. */
@@ -496,7 +643,11 @@ export class Limiter {
       : null;
     if (admitted !== null) return admitted;
     const decision = decide(engine, scope, identifier, limit, cost, read);
-    assert(decision !== null, "a request that has waited is decided");
+    if (decision === null) {
+      const { holds } = this.#regional;
+      assert(holds !== null, "a request that has waited is decided, unless the read told of holds");
+      return this.#lookAndDecide(holds, key, limit, cost);
+    }
     const { nearLimit } = this.#regional;
     if (nearLimit === null) return decision;
     const [answer] = await reported(nearLimit, engine.tally, [{ key, cost }], [decision], [read]);
@@ -504,20 +655,41 @@ export class Limiter {
   }
 
   /** Reads the items that need it in one round, then decides. */
-  async #readAndDecideMany(items: readonly BatchItem[], awaited: Awaited): Promise<BatchDecision> {
+  async #readAndDecideMany(items: readonly BatchItem[], awaited: Awaited, rounds = 1): Promise<BatchDecision> {
     const wanted = items.filter((_, i) => awaited[i] === null);
     const keys = wanted.map((item) => ({
       key: item.key,
       mayClaim: items.some((one) => one.cost > 0 && isSameCell(one, item)),
     }));
-    const reads = [...(await this.#regional.readMany(keys))];
+    const reads = [...(await this.#readOrLook(keys, rounds >= LOOKS_MAX))];
     const waited = awaited.map((known) => known ?? reads.shift()!);
     const answer = decideBatch(this.#stack.engine, items, waited);
-    assert(isDecision(answer), "a batch that has waited is decided");
+    // An item does not fit beside holds that its read told of, or only because of what was accepted since its look.
+    if (!isDecision(answer)) return this.#readAndDecideMany(items, answer, rounds + 1);
     const { nearLimit } = this.#regional;
     if (nearLimit === null || !answer.success) return answer;
     const { tally } = this.#stack.engine;
     return { success: true, decisions: await reported(nearLimit, tally, items, answer.decisions, waited) };
+  }
+
+  /** Reads keys in one round; keys with known holds are looked at. */
+  async #readOrLook(
+    keys: readonly { readonly key: Key; readonly mayClaim: boolean }[],
+    isLast: boolean,
+  ): Promise<readonly Waited[]> {
+    const { engine } = this.#stack;
+    const { holds } = this.#regional;
+    const isHeld = ({ key }: { readonly key: Key }) =>
+      holds !== null && engine.held !== null && engine.held.find(engine.hashedKey(key)) !== undefined;
+    const plain = keys.filter((one) => !isHeld(one));
+    const looked = keys.filter(isHeld).map(({ key, mayClaim }) => holds!.looks.look(key, mayClaim));
+    const [reads, looks] = await Promise.all([
+      plain.length === 0 ? [] : this.#regional.readMany(plain),
+      Promise.all(looked),
+    ]);
+    const [nextRead, nextLook] = [reads[Symbol.iterator](), looks[Symbol.iterator]()];
+    const wasHeld = new Set(keys.filter((one) => !plain.includes(one)));
+    return keys.map((one) => lastIf(isLast, (wasHeld.has(one) ? nextLook : nextRead).next().value!));
   }
 
   get #regional(): RegionalLayer {
@@ -554,6 +726,27 @@ export class Limiter {
   #checkOpen(): void {
     if (this.#closing !== undefined) throw new SluiceError("RL_CLOSED", "limiter", "closed");
   }
+}
+
+const RESERVED_COST = { rule: "an integer from 1 to 1099511627776 (2^40): a reservation holds something" };
+
+function termsOf(options: ReserveOptions): { readonly ttlMs: number; readonly autoRenew: boolean } {
+  checkKnown(options, ["ttl", "autoRenew"]);
+  const { ttl, autoRenew = false } = options;
+  if (typeof autoRenew !== "boolean") throw new SluiceError("RL_OPTIONS_INVALID", "autoRenew", autoRenew);
+  return { ttlMs: ttlOf(ttl), autoRenew };
+}
+
+function ttlOf(ttl: Duration | undefined): number {
+  if (ttl === undefined) return TTL_DEFAULT_MS;
+  let ttlMs: number;
+  try {
+    ttlMs = parseDuration(ttl, "ttl");
+  } catch {
+    throw new SluiceError("RL_TTL_INVALID", "ttl", ttl);
+  }
+  if (ttlMs > TTL_MAX_MS) throw new SluiceError("RL_TTL_INVALID", "ttl", ttl);
+  return ttlMs;
 }
 
 /** The cost of a rule's request. Only where none is named is there time to look for a misspelt one. */

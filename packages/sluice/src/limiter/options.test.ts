@@ -8,7 +8,7 @@ const wallMs = () => 0;
 const random = (drawn: unknown) => ({ uint32: () => drawn });
 
 const KNOWN_HINT =
-  "known options: cellsMax, whenFull, region, origin, global, globalMode, flushMs, readTimeoutMs, commandsPerSecond, " +
+  "known options: cellsMax, whenFull, region, origin, global, globalMode, holdsMax, flushMs, readTimeoutMs, commandsPerSecond, " +
   "publishMs, importMs, globalDurationMin, floor, errorBudget, namespaceRowsMax, workspaceRowsMax, closeTimeoutMs, onEvent, trace, clock, timers, random";
 
 /** Option → its code, what its message must state, and what is not legal there. */

@@ -34,6 +34,8 @@ export interface LimiterOptions {
   readonly global?: Counters | undefined;
   /** What regions exchange: `"counters"` (default), `"denials"` or `"both"`. */
   readonly globalMode?: GlobalMode | undefined;
+  /** Maximum number of living reservations per key: 1 to 5000, default 1000. Further ones are denied with the reason `holds`. */
+  readonly holdsMax?: number | undefined;
   /** How often accepted cost is replayed to the origin: 5 to 1000 ms, default 50. */
   readonly flushMs?: number | undefined;
   /** Maximum time that a request waits for the origin: 1 to 300 ms, default 300. */
@@ -78,6 +80,7 @@ export interface Settings {
   readonly whenFull: WhenFull;
   readonly region: string;
   readonly origin: Origin | null;
+  readonly holdsMax: number;
   readonly global: Counters | null;
   readonly globalMode: GlobalMode;
   readonly flushMs: number;
@@ -105,6 +108,7 @@ const KNOWN: Readonly<Record<keyof LimiterOptions, true>> = {
   origin: true,
   global: true,
   globalMode: true,
+  holdsMax: true,
   flushMs: true,
   readTimeoutMs: true,
   commandsPerSecond: true,
@@ -153,7 +157,10 @@ export function readOptions(options: LimiterOptions): Settings {
   };
 }
 
-type RegionalSettings = Pick<Settings, "origin" | "flushMs" | "readTimeoutMs" | "commandsPerSecond" | "closeTimeoutMs">;
+type RegionalSettings = Pick<
+  Settings,
+  "origin" | "holdsMax" | "flushMs" | "readTimeoutMs" | "commandsPerSecond" | "closeTimeoutMs"
+>;
 
 function regional(options: LimiterOptions): RegionalSettings {
   const { origin, commandsPerSecond = bounds.COMMANDS_PER_SECOND_DEFAULT } = options;
@@ -168,7 +175,11 @@ function regional(options: LimiterOptions): RegionalSettings {
   checkInterval(flushMs, "flushMs", bounds.FLUSH_MIN_MS, bounds.FLUSH_MAX_MS);
   checkInterval(readTimeoutMs, "readTimeoutMs", bounds.READ_TIMEOUT_MIN_MS, bounds.READ_TIMEOUT_MAX_MS);
   checkInterval(closeTimeoutMs, "closeTimeoutMs", 0, bounds.CLOSE_TIMEOUT_MAX_MS);
-  return { origin: origin ?? null, flushMs, readTimeoutMs, commandsPerSecond, closeTimeoutMs };
+  const { holdsMax = bounds.HOLDS_MAX_DEFAULT } = options;
+  if (!Number.isInteger(holdsMax) || !isWithin(holdsMax, 1, bounds.HOLDS_MAX_MAX)) {
+    throw new SluiceError("RL_HOLDS_MAX_INVALID", "holdsMax", holdsMax);
+  }
+  return { origin: origin ?? null, holdsMax, flushMs, readTimeoutMs, commandsPerSecond, closeTimeoutMs };
 }
 
 type RowSettings = Pick<Settings, "namespaceRowsMax" | "workspaceRowsMax">;

@@ -36,7 +36,7 @@ export function checkLimit(limit: unknown): asserts limit is number {
   throw new SluiceError("RL_LIMIT_INVALID", "limit", limit);
 }
 
-export function checkCost(cost: unknown): asserts cost is number {
+export function checkCost(cost: unknown, field = "cost"): asserts cost is number {
   if (typeof cost === "number" && cost >= 0 && cost <= COST_MAX && Math.floor(cost) === cost) return;
-  throw new SluiceError("RL_COST_INVALID", "cost", cost);
+  throw new SluiceError("RL_COST_INVALID", field, cost);
 }

@@ -46,7 +46,7 @@ export class Stack {
   readonly global: GlobalLayer | null = null;
   readonly ledger: Ledger | null = null;
   readonly #housekeeping: Housekeeping;
-  readonly #closeTimeoutMs: number;
+  readonly closeTimeoutMs: number;
   /** Whether there is an origin whose counts outlive this process. */
   readonly #hasLastingOrigin: boolean;
   readonly #clock: Clock;
@@ -56,7 +56,7 @@ export class Stack {
     const { origin, global, trace, clock, timers, random } = settings;
     this.engine = new Engine(settings);
     this.#housekeeping = new Housekeeping(this.engine, timers);
-    this.#closeTimeoutMs = settings.closeTimeoutMs;
+    this.closeTimeoutMs = settings.closeTimeoutMs;
     this.#hasLastingOrigin = origin !== null && origin.isVolatile !== true;
     this.#clock = clock;
     this.#timers = timers;
@@ -124,8 +124,8 @@ export class Stack {
     this.#housekeeping.stop();
     this.global?.stop();
     if (this.regional === null && this.global === null) return { lost: 0 };
-    const endMs = this.#clock.monoMs() + this.#closeTimeoutMs;
-    const unreplayed = (await this.regional?.close(this.#closeTimeoutMs)) ?? 0;
+    const endMs = this.#clock.monoMs() + this.closeTimeoutMs;
+    const unreplayed = (await this.regional?.close(this.closeTimeoutMs)) ?? 0;
     const leftMs = Math.max(CLOSE_LEAST_MS, endMs - this.#clock.monoMs());
     const isKept = this.#hasLastingOrigin && unreplayed === 0;
     const unpublished = (await this.global?.close(leftMs, isKept)) ?? 0;
@@ -139,7 +139,7 @@ export class Stack {
    */
   stayAlive(): () => void {
     if (this.regional === null && this.global === null) return () => {};
-    const hold = this.#timers.set(() => {}, 2 * this.#closeTimeoutMs + STAY_MORE_MS, true);
+    const hold = this.#timers.set(() => {}, 2 * this.closeTimeoutMs + STAY_MORE_MS, true);
     return () => this.#timers.clear(hold);
   }
 }

@@ -5,6 +5,7 @@ import type { GlobalLayer, GlobalMode } from "../global/global-layer.ts";
 import type { OverAdmission } from "../global/over-admission.ts";
 import type { OriginHealth } from "../origin/origin.ts";
 import type { RegionalLayer } from "../origin/regional-layer.ts";
+import type { Reservations } from "./reservations.ts";
 import type { Stack } from "./stack.ts";
 
 export interface Stats {
@@ -21,6 +22,8 @@ export interface Stats {
       /** Takes that gave up: they did not fit in time, or too many waited already. */
       readonly timeout: number;
       readonly waiters: number;
+      /** Requests that had no room beside the reservations of their key. Reservations that were denied are not among them. */
+      readonly reserved: number;
     };
     /** Charges, and those that left their key above its limit. They are neither allowed nor denied. */
     readonly charged: number;
@@ -54,10 +57,31 @@ export interface Stats {
     /** Larger backward jumps, which were followed. */
     readonly followed: number;
   };
+  readonly reservations: ReservationStats;
   /** The regional layer; null without an origin. */
   readonly origin: OriginStats | null;
   /** The global layer; null without one. */
   readonly global: GlobalStats | null;
+}
+
+export interface ReservationStats {
+  /** Whether reservations are shared by the processes of the region. If not, each process holds its own in memory. */
+  readonly isAtOrigin: boolean;
+  /** Reservations of this process that are open. */
+  readonly open: number;
+  /** Granted, and of these the ones held in memory because the origin did not answer; denied. */
+  readonly reserved: number;
+  readonly degraded: number;
+  readonly refused: number;
+  /** Settled, and of these the ones after their deadline; released. */
+  readonly settled: number;
+  readonly late: number;
+  readonly released: number;
+  /** Holds that an automatic renewal found to be over. */
+  readonly lost: number;
+  /** Settlements and releases that the origin has not answered yet, and those that were given up. */
+  readonly pending: number;
+  readonly dropped: number;
 }
 
 export interface OriginStats {
@@ -66,6 +90,9 @@ export interface OriginStats {
   /** Calls made, and those that failed, timed out, or returned invalid data. */
   readonly reads: number;
   readonly raises: number;
+  /** Calls that made, enlarged or looked at holds of reservations, and calls that ended or renewed them. */
+  readonly holds: number;
+  readonly frees: number;
   readonly admits: number;
   readonly failed: number;
   readonly late: number;
@@ -169,7 +196,7 @@ export interface GlobalStats {
   readonly store: CountersHealth | null;
 }
 
-export function readStats({ engine, regional, global, ledger }: Stack): Stats {
+export function readStats({ engine, regional, global, ledger }: Stack, reservations: Reservations): Stats {
   const { tally, table, clock } = engine;
   return {
     decisions: {
@@ -181,6 +208,7 @@ export function readStats({ engine, regional, global, ledger }: Stack): Stats {
         batch: tally.read("deniedBatch"),
         timeout: tally.read("deniedTimeout"),
         waiters: tally.read("deniedWaiters"),
+        reserved: tally.read("deniedReserved"),
       },
       charged: tally.read("charged"),
       overdrawn: tally.read("overdrawn"),
@@ -198,6 +226,13 @@ export function readStats({ engine, regional, global, ledger }: Stack): Stats {
       nameExcessBytesMax: ledger?.budget.excessMax ?? 0,
     },
     clock: { held: clock.held, followed: clock.followed },
+    reservations: {
+      isAtOrigin: reservations.isAtOrigin,
+      open: reservations.open,
+      ...reservations.tally,
+      pending: regional?.holds?.pending.size ?? 0,
+      dropped: regional?.holds?.pending.lost ?? 0,
+    },
     origin:
       regional === null ? null : readOrigin(regional, ledger?.unreplayed.size ?? 0, engine.strictDeadlines.dropped),
     global: global === null ? null : readGlobal(global, ledger?.unpublished.size ?? 0),

@@ -54,7 +54,7 @@ interface Waiter {
   calls: number;
   /** Whether an answer about its key has arrived since it did. */
   isAnswered: boolean;
-  readonly resolve: (decision: Decision) => void;
+  readonly resolve: (decision: Decision | Promise<Decision>) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -87,6 +87,8 @@ export interface AdmissionOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly trace: Trace | null;
+  /** Decides a request that does not fit beside the known holds of its key; null if holds are not known at the origin. */
+  readonly look: ((hashed: HashedKey, limit: number, cost: number) => Promise<Decision>) | null;
   /** Whether memory may decide the slot's key alone, apart from calls under way. */
   readonly isUsable: (view: View) => boolean;
   /** Cost was counted by a call's end. `isAtOrigin`: the origin has it. */
@@ -274,6 +276,11 @@ export class Admission {
       }
       const isSpent = waiter.calls >= CALLS_MAX || monoMs - waiter.arrivedMs >= this.#options.readTimeoutMs;
       const isDegraded = mustNotCall || isSpent;
+      if (!isDegraded && this.#mustLook(view)) {
+        if (joined.length > 0) break;
+        waiter.resolve(this.#options.look!(hashed, waiter.limit, waiter.cost));
+        continue;
+      }
       if (joined.length === 0 && (isDegraded || this.#options.isUsable(view))) {
         this.#settle(waiter, () => this.#allow(view, slot, isDegraded));
         continue;
@@ -443,6 +450,13 @@ export class Admission {
     } catch (error) {
       reject(error);
     }
+  }
+
+  /** The origin counts nothing that does not fit beside holds, so asking it to is of no use. */
+  #mustLook(view: View): boolean {
+    const { held } = this.#engine;
+    if (held === null || this.#options.look === null) return false;
+    return view.effective + held.costOf(view, view.nowMs) > view.limit;
   }
 
   #hasJustFailed({ key }: HashedKey, monoMs: number): boolean {

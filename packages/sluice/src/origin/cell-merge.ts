@@ -7,10 +7,12 @@
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";
 import { NONE } from "../engine/cell-table.ts";
 import type { Engine } from "../engine/engine.ts";
+import { HeldKeys } from "../engine/held-keys.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
 import type { Ledger, SlotName } from "../engine/ledger.ts";
 import { cellExpiryMs, sequenceAt } from "../engine/sequence.ts";
 import { freshnessMs } from "./freshness.ts";
+import type { KeyHolds } from "./hold.ts";
 import type { OriginCount, Raise } from "./origin.ts";
 
 export class CellMerge {
@@ -65,6 +67,7 @@ export class CellMerge {
   ): boolean {
     const engine = this.#engine;
     const { table } = engine;
+    this.#heard(key, current.holds, beganMs);
     const nowMs = engine.clock.nowMs();
     // The clock may have gone on, or been set back, while the read was under way: an older window's answer still merges. If the next
     // window has begun, what was read is its previous cell, which the decision needs.
@@ -91,7 +94,7 @@ export class CellMerge {
       return false;
     }
     // An id that has counted nothing has no component: what this process counted before under another is somebody else's now.
-    const ofOthers = ({ sum, component }: OriginCount) => ({ sum, component: isAsked ? component : 0 });
+    const ofOthers = (count: OriginCount) => ({ ...count, component: isAsked ? count.component : 0 });
     this.#apply(slot, sequence, ofOthers(current), beganMs, key.durationMs);
     this.#apply(slot, before, ofOthers(previous), beganMs, key.durationMs);
     return true;
@@ -107,6 +110,7 @@ export class CellMerge {
     beganMs: number,
   ): void {
     if (this.#ledger.name(slot) !== name) return;
+    this.#heard(name.key, answer.holds, beganMs);
     this.#engine.table.raiseReplayed(slot, sequence, total);
     this.#apply(slot, sequence, answer, beganMs, name.key.durationMs);
   }
@@ -114,6 +118,8 @@ export class CellMerge {
   /** What an admit brought for the slot that sent it. Its total is not confirmed by it: see origin/admission.ts. */
   applyAdmit(slot: Slot, sequence: Sequence, current: OriginCount, previous: OriginCount, beganMs: number): void {
     const durationMs = this.#engine.table.durationMs(slot);
+    const key = this.#ledger.name(slot)?.key;
+    if (key !== undefined) this.#heard(key, current.holds, beganMs);
     this.#apply(slot, sequence, current, beganMs, durationMs);
     this.#apply(slot, (sequence - 1) as Sequence, previous, beganMs, durationMs);
   }
@@ -129,5 +135,14 @@ export class CellMerge {
     table.raiseOthers(slot, sequence, answer.sum - answer.component);
     table.raiseFreshUntil(slot, sequence, beganMs + freshnessMs(durationMs));
     if (table.regional(slot, sequence) > regional) this.#ledger.regionalRose(slot);
+  }
+
+  /** Their times are of the origin's clock, and are not used: a look brings them. */
+  #heard(key: Key, holds: KeyHolds | undefined, beganMs: number): void {
+    const engine = this.#engine;
+    if (holds === undefined || (engine.held === null && holds.cost === 0)) return;
+    const { cost, version } = holds;
+    engine.held ??= new HeldKeys();
+    engine.held.merge(engine.hashedKey(key), { cost, earliestMs: 0, version, beganMs }, engine.clock.monoMs());
   }
 }

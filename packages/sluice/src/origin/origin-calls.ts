@@ -10,6 +10,7 @@ import type { Clock, Timers } from "../core/clock.ts";
 import { type Deadlined, type Pending, withDeadline } from "../core/deadline.ts";
 import { hold, letGo } from "../core/holders.ts";
 import { Latency } from "../core/latency.ts";
+import type { Free, Freed, FreedItem, Held, HeldItem, Hold } from "./hold.ts";
 import type { Admit, Admitted, ConnectionEvent, Origin, OriginCount, OriginHealth, Raise, Read } from "./origin.ts";
 
 /** A deadline that fires this much too late was held up here. */
@@ -19,6 +20,8 @@ export interface OriginTally {
   reads: number;
   raises: number;
   admits: number;
+  holds: number;
+  frees: number;
   failed: number;
   late: number;
   junk: number;
@@ -28,11 +31,27 @@ export interface OriginTally {
 
 export class OriginCalls {
   readonly breaker: Breaker = new Breaker();
-  readonly tally: OriginTally = { reads: 0, raises: 0, admits: 0, failed: 0, late: 0, junk: 0, unknown: 0 };
-  readonly latency: { readonly read: Latency; readonly raise: Latency; readonly admit: Latency } = {
+  readonly tally: OriginTally = {
+    reads: 0,
+    raises: 0,
+    admits: 0,
+    holds: 0,
+    frees: 0,
+    failed: 0,
+    late: 0,
+    junk: 0,
+    unknown: 0,
+  };
+  readonly latency: {
+    readonly read: Latency;
+    readonly raise: Latency;
+    readonly admit: Latency;
+    readonly hold: Latency;
+  } = {
     read: new Latency(),
     raise: new Latency(),
     admit: new Latency(),
+    hold: new Latency(),
   };
   /** How long the last call took that was answered. */
   roundTripMs = 0;
@@ -102,6 +121,41 @@ export class OriginCalls {
     );
   }
 
+  /** Whether the origin keeps holds. */
+  get canHold(): boolean {
+    return this.#origin.hold !== undefined && this.#origin.free !== undefined;
+  }
+
+  /** Null if no valid answer came in time; "refused" if nothing was sent. Callers wait for it, so its deadline keeps the process alive. */
+  async hold(hold: Hold, deadlineMs: number): Promise<Held | "refused" | null> {
+    const answers = await this.#call(
+      async () => {
+        this.tally.holds++;
+        return [await this.#origin.hold!(hold)];
+      },
+      ([answer]) => (isAnswer(answer, hold.items.length) ? [answer] : null),
+      deadlineMs,
+      this.latency.hold,
+      true,
+    );
+    return answers === "refused" ? answers : (answers?.[0] ?? null);
+  }
+
+  /** The same for `free`. */
+  async free(frees: readonly Free[], atMs: number, deadlineMs: number): Promise<Freed | "refused" | null> {
+    const answers = await this.#call(
+      async () => {
+        this.tally.frees++;
+        return [await this.#origin.free!(frees, atMs)];
+      },
+      ([answer]) => (isAnswer(answer, frees.length) ? [answer] : null),
+      deadlineMs,
+      this.latency.hold,
+      true,
+    );
+    return answers === "refused" ? answers : (answers?.[0] ?? null);
+  }
+
   /** What the store itself has to say, if it is one that does. */
   get health(): OriginHealth | null {
     return this.#origin.health?.() ?? null;
@@ -168,6 +222,19 @@ export class OriginCalls {
       return isKnown ? answer : null;
     });
   }
+}
+
+function isAnswer<Answer extends Held | Freed>(answer: Answer | undefined, count: number): answer is Answer {
+  if (answer === undefined || answer === null || !Number.isFinite(answer.nowMs)) return false;
+  if (answer.code !== "done") return answer.code === "window" || answer.code === "stale";
+  return Array.isArray(answer.items) && answer.items.length === count && answer.items.every(isHeldItem);
+}
+
+function isHeldItem(item: HeldItem | FreedItem | null): boolean {
+  if (item === null) return true;
+  const { current, holds, deadlineMs } = item;
+  const numbers = [deadlineMs, holds?.cost, holds?.earliestMs, holds?.version];
+  return isCount(current) && numbers.every((number) => Number.isSafeInteger(number));
 }
 
 /** Whether the origin says that it does not know. */

@@ -25,7 +25,13 @@ function setUp(commandsPerSecond = 50_000) {
       return time.timers.set(callback, delayMs);
     },
   };
-  const options = { flushMs: FLUSH_MS, readTimeoutMs: READ_TIMEOUT_MS, commandsPerSecond, trace: null };
+  const options = {
+    flushMs: FLUSH_MS,
+    holdsMax: 1_000,
+    readTimeoutMs: READ_TIMEOUT_MS,
+    commandsPerSecond,
+    trace: null,
+  };
   const layer = new RegionalLayer(engine, ledger, origin, { ...options, clock: time.clock, timers });
   time.pass(10_000);
   world.accept("a");

@@ -19,15 +19,27 @@ import { windowStartMs } from "../engine/sequence.ts";
 import { Admission } from "./admission.ts";
 import { CellMerge } from "./cell-merge.ts";
 import { freshnessMs } from "./freshness.ts";
+import { HoldClient } from "./hold-client.ts";
+import { Looks } from "./looks.ts";
 import { NearLimit } from "./near-limit.ts";
 import type { Origin } from "./origin.ts";
 import { OriginCalls } from "./origin-calls.ts";
+import { PendingFrees } from "./pending-frees.ts";
 import { RecentFailures } from "./recent-failures.ts";
 import { failure, type ReadWish, Refresh } from "./refresh.ts";
 import { Renewal } from "./renewal.ts";
 import { Replay } from "./replay.ts";
 
+/** What makes, looks at and ends holds at the origin. */
+export interface RegionalHolds {
+  readonly client: HoldClient;
+  readonly looks: Looks;
+  readonly pending: PendingFrees;
+}
+
 export interface RegionalOptions {
+  /** Living holds per key. */
+  readonly holdsMax: number;
   readonly flushMs: number;
   readonly readTimeoutMs: number;
   readonly commandsPerSecond: number;
@@ -58,6 +70,8 @@ export class RegionalLayer implements Gate {
   readonly admission: Admission | null;
   /** Null unless the origin is near. */
   readonly nearLimit: NearLimit | null;
+  /** Null if the origin keeps no holds: reservations are then made in memory. */
+  readonly holds: RegionalHolds | null;
   readonly #engine: Engine;
   readonly #ledger: Ledger;
   readonly #options: RegionalOptions;
@@ -90,9 +104,24 @@ export class RegionalLayer implements Gate {
     this.#renewal = new Renewal(engine, this.replay, { flushMs, commandsPerSecond, clock, timers, flushAhead });
     const failures = new RecentFailures();
     this.refresh = new Refresh(this.calls, this.merge, failures, clock, readTimeoutMs, trace);
+    this.holds = this.calls.canHold ? this.#makeHolds() : null;
     this.admission = this.calls.canAdmit ? this.#admission(failures) : null;
     this.nearLimit =
       origin.isNear === true ? new NearLimit(this.calls, this.merge, { clock, timers, readTimeoutMs }) : null;
+  }
+
+  #makeHolds(): RegionalHolds {
+    const { clock, timers } = this.#options;
+    const client = new HoldClient(this.#engine, this.#ledger, this.calls, this.merge, this.#options);
+    return {
+      client,
+      looks: new Looks(this.#engine, client, this.#options),
+      pending: new PendingFrees(client, clock, timers),
+    };
+  }
+
+  get canLook(): boolean {
+    return this.holds !== null;
   }
 
   #admission(failures: RecentFailures): Admission {
@@ -102,6 +131,10 @@ export class RegionalLayer implements Gate {
       timers,
       readTimeoutMs,
       trace,
+      look:
+        this.holds === null
+          ? null
+          : async ({ key }, limit, cost) => (await this.holds!.looks.decide(key, limit, cost)).decision,
       isUsable: ({ slot, sequence, nowMs, key, limit, effective }) =>
         !this.mustAsk(limit - effective, limit) &&
         this.#isUsable(slot, sequence, nowMs, key.durationMs, this.#engine.clock.monoMs()),
