@@ -4,21 +4,17 @@
  * The short form is one browser, one server and a minute's worth of requests; CI=true adds every view in both themes, stores that are away, and
  * many namespaces.
  */
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openAdminStore } from "../../packages/server/src/admin/open-admin-store.ts";
 import { SYSTEM } from "../../packages/server/src/system/system.ts";
 import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
+import { byLength, figure } from "../rig/length.ts";
 import { poll } from "../rig/poll.ts";
 import { RedisServer } from "../rig/redis-server.ts";
 import { SluiceServer } from "../rig/sluice-server.ts";
 import { findingsOf, type Page, signIn, TestBrowser } from "./browser.ts";
 
 const isDeep = process.env["CI"] === "true";
-/** Set to write the pictures of docs/ui.md. */
-const PICTURES = process.env["SLUICE_PICTURES"];
 const HOUR_MS = 3_600_000;
 
 let folder = "";
@@ -238,7 +234,6 @@ describe("the page", () => {
         await page.locator("h1").waitFor();
         await page.locator("table:visible, .verdict, form:visible").first().waitFor();
         expect([name, theme, await findingsOf(page)]).toEqual([name, theme, []]);
-        if (PICTURES !== undefined) await picture(page, `${name}-${theme}`);
         await page.context().close();
       }
       const narrow = await opened(hash, { width: 360 });
@@ -268,6 +263,29 @@ describe("the page", () => {
 });
 
 if (isDeep) {
+  test("memory does not grow while the page is live", async () => {
+    const minutes = byLength({ short: 0, ci: 1, lab: 10 });
+    const page = await opened();
+    const session = await page.context().newCDPSession(page);
+    const heapBytes = async () => {
+      await session.send("HeapProfiler.collectGarbage");
+      return (await session.send("Runtime.getHeapUsage")).usedSize;
+    };
+    const load = setInterval(() => void limit("moving", "user", { limit: 1_000_000 }).catch(() => {}), 50);
+    try {
+      await page.waitForTimeout(15_000);
+      const before = await heapBytes();
+      await page.waitForTimeout(60_000 * minutes);
+      const grown = (await heapBytes()) - before;
+      figure(`heap of the page after ${minutes} min live: ${Math.round(grown / 1_024)} KiB more`);
+      // A second is a point of five numbers, at most 200 bytes: 12 kB per minute until the hour is full. The rest is for compiled code.
+      expect(grown).toBeLessThan(minutes * 12_000 + 1_000_000);
+    } finally {
+      clearInterval(load);
+    }
+    await page.context().close();
+  }, 700_000);
+
   test("10,000 namespaces stay usable", async () => {
     const dataDir = temporaryFolder();
     const store = await openAdminStore({ sqlUrl: null, dataDir }, SYSTEM);
@@ -289,12 +307,6 @@ if (isDeep) {
 
 /** What a machine that runs many suites at once may take in addition. */
 const SLOW_MS = 2_000;
-
-async function picture(page: Page, name: string): Promise<void> {
-  const target = fileURLToPath(new URL("../../docs/ui", import.meta.url));
-  mkdirSync(target, { recursive: true });
-  await page.screenshot({ path: join(target, `${name}.png`) });
-}
 
 const PAYLOADS = [
   "<script>alert(1)</script>",

@@ -40,8 +40,12 @@ export interface Server extends Service {
   live(question: LiveQuestion): Promise<LiveReading>;
 }
 
-/** A database that does not answer must not hold a server that has nothing more to tell it. */
-const ADMIN_CLOSE_MS = 1_000;
+/**
+ * A database that does not answer must not hold a server that has nothing more to tell it but the last minute of the history of use. Both together
+ * are less than what a parent leaves its workers beyond the deadline of a stop.
+ */
+const USAGE_CLOSE_MS = 500;
+const ADMIN_CLOSE_MS = 500;
 /** Nor a collector: the last spans are not worth more. */
 const TRACES_CLOSE_MS = 1_000;
 
@@ -131,7 +135,7 @@ export async function startServer(settings: ServerSettings, log: Log, worker?: W
   const takeApart = async (cut: number): Promise<StopReport> => {
     gauge.close();
     const [{ lost }] = await Promise.all([limiter.close(), tracer?.close(TRACES_CLOSE_MS)]);
-    if (usageWriter !== null) await within(ADMIN_CLOSE_MS, usageWriter.close());
+    if (usageWriter !== null) await within(USAGE_CLOSE_MS, usageWriter.close());
     await within(ADMIN_CLOSE_MS, admin.close());
     return { lost, cut, silent: 0 };
   };
