@@ -86,6 +86,7 @@ describe("the dashboard", () => {
       "sluice_http_connections_cut_total",
       "sluice_http_auth_failures_total",
       "sluice_audit_dropped_total",
+      "sluice_usage_dropped_total",
       "sluice_spans_dropped_total",
       "sluice_name_bytes",
       "sluice_name_bytes_max",
