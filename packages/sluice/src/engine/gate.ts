@@ -16,6 +16,7 @@
  * | degraded | not fresh, and the breaker is open                      | memory                      | no                 | yes                       |
  * | unread   | the other regions' counts were not read since the start | as in the rows above        | as above           | yes                       |
  *
+ * For single requests with a cost, "a read" is a call in which the origin checks and counts them in one step, if it can (origin/admission.ts).
  * A read that is not answered within the read timeout has failed. A denial from memory is final in every state: it waits for nothing and is
  * never degraded. Without an origin there is no gate, and every cell counts as fresh.
  */
