@@ -290,6 +290,39 @@ describe("reservations of a region", () => {
     expect(limiter.inspect(tokens).strictForMs).toBe(0);
   });
 
+  test("do not deny a request by a look that began before it arrived", async () => {
+    // The origin has executed a look, and its answer is under way, when the hold is released. A request that arrives then fits.
+    const answers: (() => void)[] = [];
+    let isSlow = false;
+    const region = new Region((time) => {
+      const origin = new MemoryOrigin(time.clock);
+      return {
+        ...{ isVolatile: true as const, close: async () => {} },
+        raise: (raises) => origin.raise(raises),
+        read: (reads) => origin.read(reads),
+        free: (frees) => origin.free(frees),
+        hold: async (hold) => {
+          const answer = await origin.hold(hold);
+          if (isSlow && hold.id === "") await new Promise<void>((resolve) => answers.push(resolve));
+          return answer;
+        },
+      };
+    });
+    const [one, two] = [region.start(), region.start()];
+    const held = await region.of(one.reserve({ ...tokens, cost: 10 }));
+    expect(await region.ask(two, tokens)).toMatchObject({ reason: "reserved" });
+    isSlow = true;
+    const first = two.limit(tokens);
+    await region.time.advance(10);
+    expect(answers).toHaveLength(1);
+    await region.of(held.release());
+    const second = two.limit({ ...tokens, cost: 10 });
+    isSlow = false;
+    answers[0]!();
+    expect(await region.of(first)).toMatchObject({ success: false, reason: "reserved", degraded: false });
+    expect(await region.of(second)).toMatchObject({ success: true, source: "origin", degraded: false });
+  });
+
   test("that are gone at the origin deny nothing: the look decides, not memory", async () => {
     const region = new Region();
     const [one, two] = [region.start(), region.start()];
