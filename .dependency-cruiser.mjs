@@ -31,7 +31,7 @@ const simArrows = {
 };
 
 /** The entries, one file per subpath of the package: the public ones, and the one that is for the server (docs/decisions/0024). */
-const entries = `${src}(index|internal|redis|mysql|postgres|sqlite|express|fastify|fetch|hono|koa)[.]ts$`;
+const entries = `${src}(index|internal|redis|mysql|postgres|sqlite|express|fastify|fetch|hono|koa|express-rate-limit|testing)[.]ts$`;
 /** Where the library's drivers are: each below its port, with what several of them share. */
 const driverFolders = `${src}(origin/redis|global/sql)/`;
 

@@ -5,6 +5,7 @@ import { luaText } from "../../scripts/lua-text.ts";
 export default defineConfig({
   entry: {
     index: "src/index.ts",
+    "express-rate-limit": "src/express-rate-limit.ts",
     express: "src/express.ts",
     fastify: "src/fastify.ts",
     fetch: "src/fetch.ts",
@@ -15,6 +16,7 @@ export default defineConfig({
     postgres: "src/postgres.ts",
     redis: "src/redis.ts",
     sqlite: "src/sqlite.ts",
+    testing: "src/testing.ts",
   },
   // CommonJS, too: Jest, ts-jest and most applications on NestJS load it.
   format: ["esm", "cjs"],

@@ -10,7 +10,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { format } from "node:util";
 import ts from "typescript";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ERRORS, OPTION_RULES } from "../../packages/sluice/src/core/errors.ts";
 import { SUITE_FOLDERS } from "../../scripts/suite-packages.mjs";
 import { installSuitePackages } from "../rig/suite-packages.ts";
@@ -151,7 +151,11 @@ describe("examples", () => {
   });
 
   test.each(examples.filter(({ isRun }) => isRun))("$place runs and prints what it says", async (example) => {
-    const file = join(folder, `${example.place.replaceAll(/\W/g, "-")}.ts`);
+    const name = `${example.place.replaceAll(/\W/g, "-")}.ts`;
+    // Beside the packages that it imports, if those are of a suite's own folder.
+    const home = folderOf(example.text);
+    const file = join(home === join(root, "test") ? folder : home, name);
+    onTestFinished(() => rmSync(file));
     writeFileSync(file, example.text);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 0, 1, 12, 30, 30, 500) });
     const printed: string[] = [];
@@ -167,8 +171,9 @@ describe("examples", () => {
   });
 
   test("in the library's comments stand on every public function and method, and compile", () => {
-    // The limiter and its rules: 24. A reservation: 1. Stores in memory: 4. Redis: 1. Two for each of the three databases. Five middlewares and five keys.
-    expect(commented.length).toBe(24 + 1 + 4 + 1 + 3 * 2 + 5 + 5);
+    // The limiter and its rules: 24. A reservation: 1. Stores in memory: 4. Redis: 1. Two for each of the three databases. Five middlewares, five keys, a store and
+    // a clock.
+    expect(commented.length).toBe(24 + 1 + 4 + 1 + 3 * 2 + 5 + 5 + 2);
     expect(complaints(commented)).toEqual([]);
   });
 

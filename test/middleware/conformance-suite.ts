@@ -351,6 +351,26 @@ export function testConformance(framework: Framework): void {
       });
     });
 
+    test("by outcome: only failures, successes or chosen responses count, and our own 429 does not", async () => {
+      const inWindow = async (count: unknown, path: string) => {
+        const limiter = limiterOf();
+        const ask = await limited({ limiter, limit: 2, count });
+        const seen = await inOrder(() => ask("a", path), 4);
+        // What is counted after the answer may be counted a moment after the client has it.
+        const effective = () => limiter.inspect({ namespace: "default", identifier: "a", duration: "1m" }).effective;
+        return { seen, effective };
+      };
+      const never = await inWindow("failures", "/");
+      expect([never.seen, never.effective()]).toEqual([[200, 200, 200, 200], 0]);
+      const failures = await inWindow("failures", "/fails");
+      expect(failures.seen).toEqual([500, 500, 429, 429]);
+      expect(failures.effective()).toBe(2);
+      expect((await inWindow("successes", "/")).seen).toEqual([200, 200, 429, 429]);
+      expect((await inWindow("successes", "/fails")).seen).toEqual([500, 500, 500, 500]);
+      expect((await inWindow(() => true, "/")).seen).toEqual([200, 200, 429, 429]);
+      expect((await inWindow(() => false, "/")).seen).toEqual([200, 200, 200, 200]);
+    });
+
     test("check decides without touching a response", async () => {
       const ask = await limited({ limit: 1 }, { isChecked: true });
       const answers = [await ask("a"), await ask("a")];

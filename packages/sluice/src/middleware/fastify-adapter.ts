@@ -8,6 +8,7 @@ import type { Limiter } from "../limiter/limiter.ts";
 import type { RequestSource } from "./keys.ts";
 import { optionError } from "./option-error.ts";
 import { POLICY_KNOWN, type PolicyOptions, type RateLimitOptions, type SeveralPolicies } from "./options.ts";
+import { type NodeResponseEnd, onNodeEnd } from "./outcome.ts";
 import { type Later, PolicySet, type ResponseTarget, when } from "./policy.ts";
 import type { RateLimitDecision } from "./verdict.ts";
 
@@ -21,6 +22,7 @@ export interface FastifyRequest {
 }
 
 export interface FastifyReply {
+  readonly raw: NodeResponseEnd;
   code(status: number): unknown;
   header(name: string, value: string): unknown;
   getHeader(name: string): number | string | string[] | undefined;
@@ -33,7 +35,7 @@ export type FastifyHandler<Req> = (request: Req, reply: FastifyReply, decision: 
 /** When a request is decided: `onRequest` (default) before its body is read, `preHandler` after. */
 export type FastifyHook = "onRequest" | "preHandler";
 
-export type FastifyOptions<Req extends FastifyRequest> = RateLimitOptions<Req, FastifyHandler<Req>> & {
+export type FastifyOptions<Req extends FastifyRequest> = RateLimitOptions<Req, FastifyHandler<Req>, FastifyReply> & {
   readonly hook?: FastifyHook | undefined;
 };
 
@@ -162,7 +164,10 @@ function apply<Req extends FastifyRequest>(
   const marked = request as { rateLimit?: RateLimitDecision };
   policies.writeHeaders(TARGET, reply, decision, marked.rateLimit !== undefined);
   marked.rateLimit = decision;
-  if (!policies.isDenied(decision)) return true;
+  if (!policies.isDenied(decision)) {
+    if (policies.settings.count !== null) onNodeEnd(reply.raw, reply, (outcome) => policies.settle(decision, outcome));
+    return true;
+  }
   const { handler } = policies.settings;
   if (handler !== undefined) return when(handler(request, reply, decision), () => false);
   return when(policies.answerTo(request, decision), ({ status, headers, body }) => {

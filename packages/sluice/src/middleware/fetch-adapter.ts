@@ -5,6 +5,7 @@
  */
 import type { Answer } from "./answer.ts";
 import type { KeyFunction, RequestSource } from "./keys.ts";
+import { optionError } from "./option-error.ts";
 import type { PolicyOptions, SharedOptions } from "./options.ts";
 import { type Limited, PolicySet, type ResponseTarget } from "./policy.ts";
 import type { RateLimitDecision } from "./verdict.ts";
@@ -15,7 +16,7 @@ export type KeyedPolicy<Req> = PolicyOptions<Req> & { readonly key: KeyFunction<
 /** Answers a denied request. */
 export type FetchHandler<Req> = (request: Req, decision: RateLimitDecision) => Response | Promise<Response>;
 
-export type FetchOptions<Req extends Request> = SharedOptions<Req, FetchHandler<Req>> &
+export type FetchOptions<Req extends Request> = SharedOptions<Req, FetchHandler<Req>, Response> &
   (KeyedPolicy<Req> | { readonly policies: readonly KeyedPolicy<Req>[] });
 
 export interface FetchLimit<Req extends Request> extends Limited<Req> {
@@ -59,6 +60,8 @@ export function fetchLimit<Req extends Request>(options: FetchOptions<Req>): Fet
     return withHeaders(policies, response, decision);
   };
   const limit = async (request: Req): Promise<Response | null> => {
+    // Nothing here sees the response of an allowed request.
+    if (policies.settings.count !== null) throw optionError("countOfFetch", policies.settings.count, "count");
     const decision = await decide(request);
     return policies.isDenied(decision) ? denial(request, decision) : null;
   };
@@ -68,9 +71,15 @@ export function fetchLimit<Req extends Request>(options: FetchOptions<Req>): Fet
       <Rest extends readonly unknown[]>(inner: (request: Req, ...rest: Rest) => Response | Promise<Response>) =>
       async (request: Req, ...rest: Rest): Promise<Response> => {
         const decision = await decide(request);
-        return policies.isDenied(decision)
-          ? denial(request, decision)
-          : withHeaders(policies, await inner(request, ...rest), decision);
+        if (policies.isDenied(decision)) return denial(request, decision);
+        const outcome = { status: 500, hasThrown: true, isUnanswered: false, response: undefined as unknown };
+        try {
+          const response = await inner(request, ...rest);
+          Object.assign(outcome, { status: response.status, hasThrown: false, response });
+          return withHeaders(policies, response, decision);
+        } finally {
+          policies.settle(decision, outcome);
+        }
       },
   });
 }

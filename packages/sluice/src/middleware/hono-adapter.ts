@@ -10,6 +10,7 @@ export interface HonoContext {
   readonly req: { readonly raw: Request; header(name: string): string | undefined };
   readonly env: unknown;
   res: Response;
+  readonly error: Error | undefined;
   get(name: "rateLimit"): unknown;
   set(name: "rateLimit", value: unknown): void;
   header(name: string, value: string): void;
@@ -19,7 +20,7 @@ export interface HonoContext {
 /** Answers a denied request. */
 export type HonoHandler<Ctx> = (c: Ctx, decision: RateLimitDecision) => Response | Promise<Response>;
 
-export type HonoOptions<Ctx extends HonoContext> = RateLimitOptions<Ctx, HonoHandler<Ctx>>;
+export type HonoOptions<Ctx extends HonoContext> = RateLimitOptions<Ctx, HonoHandler<Ctx>, Response>;
 
 export interface HonoMiddleware<Ctx> extends Limited<Ctx> {
   (c: Ctx, next: () => Promise<void>): Promise<Response | undefined>;
@@ -69,6 +70,8 @@ export function honoMiddleware<Ctx extends HonoContext>(options: HonoOptions<Ctx
     policies.writeHeaders(TARGET, c, decision, isLater);
     if (!policies.isDenied(decision)) {
       return next().then(() => {
+        const { status } = c.res;
+        policies.settle(decision, { status, hasThrown: c.error !== undefined, isUnanswered: false, response: c.res });
         if (lacksHeaders(c.res)) c.res = withHeaders(policies, c.res, decision);
         return undefined;
       });

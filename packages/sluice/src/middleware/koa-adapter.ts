@@ -1,6 +1,7 @@
 /** The middleware of Koa: `(ctx, next)`. What is wrong is thrown, for Koa's own handling of errors. */
 import type { RequestSource } from "./keys.ts";
 import type { RateLimitOptions } from "./options.ts";
+import { type NodeResponseEnd, onNodeEnd } from "./outcome.ts";
 import { type Later, type Limited, PolicySet, type ResponseTarget, when } from "./policy.ts";
 import type { RateLimitDecision } from "./verdict.ts";
 
@@ -9,6 +10,7 @@ export interface KoaContext {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly ip: string;
   readonly req: { readonly socket: { readonly remoteAddress?: string | undefined; readonly destroyed?: boolean } };
+  readonly res: NodeResponseEnd;
   readonly app: { readonly proxy?: boolean };
   readonly response: { get(name: string): string | string[] | number | undefined };
   state: Record<PropertyKey, unknown>;
@@ -20,7 +22,7 @@ export interface KoaContext {
 /** Answers a denied request. */
 export type KoaHandler<Ctx> = (ctx: Ctx, decision: RateLimitDecision) => unknown;
 
-export type KoaOptions<Ctx extends KoaContext> = RateLimitOptions<Ctx, KoaHandler<Ctx>>;
+export type KoaOptions<Ctx extends KoaContext> = RateLimitOptions<Ctx, KoaHandler<Ctx>, Ctx>;
 
 export interface KoaMiddleware<Ctx> extends Limited<Ctx> {
   (ctx: Ctx, next: () => Promise<unknown>): unknown;
@@ -53,7 +55,10 @@ export function koaMiddleware<Ctx extends KoaContext>(options: KoaOptions<Ctx>):
     const { state } = ctx;
     policies.writeHeaders(TARGET, ctx, decision, state["rateLimit"] !== undefined);
     state["rateLimit"] = decision;
-    if (!policies.isDenied(decision)) return next();
+    if (!policies.isDenied(decision)) {
+      if (policies.settings.count !== null) onNodeEnd(ctx.res, ctx, (outcome) => policies.settle(decision, outcome));
+      return next();
+    }
     if (handler !== undefined) return handler(ctx, decision);
     return when(policies.answerTo(ctx, decision), ({ status, headers, body }) => {
       ctx.status = status;

@@ -2,6 +2,7 @@
 import type { Answer } from "./answer.ts";
 import type { RequestSource } from "./keys.ts";
 import type { RateLimitOptions } from "./options.ts";
+import { type NodeResponseEnd, onNodeEnd } from "./outcome.ts";
 import { type Limited, PolicySet, type ResponseTarget, when } from "./policy.ts";
 import type { RateLimitDecision } from "./verdict.ts";
 
@@ -14,7 +15,7 @@ export interface NodeRequest {
 }
 
 /** The part of a response that is used. */
-export interface NodeResponse {
+export interface NodeResponse extends NodeResponseEnd {
   statusCode: number;
   getHeader(name: string): number | string | string[] | undefined;
   setHeader(name: string, value: string): unknown;
@@ -33,7 +34,8 @@ export type NodeHandler<Req, Res> = (
 
 export type NodeOptions<Req extends NodeRequest, Res extends NodeResponse> = RateLimitOptions<
   Req,
-  NodeHandler<Req, Res>
+  NodeHandler<Req, Res>,
+  Res
 >;
 
 export interface NodeMiddleware<Req, Res> extends Limited<Req> {
@@ -85,7 +87,11 @@ export function nodeMiddleware<Req extends NodeRequest, Res extends NodeResponse
     const marked = request as Marked;
     policies.writeHeaders(NODE_TARGET, response, decision, marked.rateLimit !== undefined);
     marked.rateLimit = decision;
-    if (!policies.isDenied(decision)) return true;
+    if (!policies.isDenied(decision)) {
+      if (policies.settings.count !== null)
+        onNodeEnd(response, response, (outcome) => policies.settle(decision, outcome));
+      return true;
+    }
     const answered =
       handler === undefined
         ? when(policies.answerTo(request, decision), (answer) => send(response, answer))

@@ -13,6 +13,7 @@ import type { Message } from "./answer.ts";
 import { readTrust, type Trust, type TrustProxy } from "./forwarded.ts";
 import { byIp, type KeyFunction } from "./keys.ts";
 import { optionError } from "./option-error.ts";
+import type { CountedOutcomes } from "./outcome.ts";
 import { HEADER_FORMATS, type HeaderFormat } from "./rate-headers.ts";
 import type { RateLimitDecision } from "./verdict.ts";
 
@@ -39,7 +40,7 @@ export interface PolicyOptions<Req> {
 }
 
 /** What all policies of a middleware share. */
-export interface SharedOptions<Req, Handler> {
+export interface SharedOptions<Req, Handler, Res = unknown> {
   /**
    * Decides. Default: a limiter for this middleware alone, in memory, with room for 131,072 keys. Pass one to share counts, to use Redis,
    * or for more keys.
@@ -57,6 +58,12 @@ export interface SharedOptions<Req, Handler> {
   readonly shadow?: boolean | undefined;
   /** While a store is unavailable: `"allow"` (default) decides from memory, `"deny"` answers 503. */
   readonly degraded?: "allow" | "deny" | undefined;
+  /**
+   * Which requests are counted: all of them before they are handled (`"before"`, default), or afterwards only `"failures"` (a status of
+   * 400 or above, or a handler that throws), `"successes"`, or those for whose response a function answers true. Those are denied as soon as
+   * nothing remains. A request whose client leaves before the answer is counted.
+   */
+  readonly count?: "before" | "failures" | "successes" | ((response: Res) => boolean) | undefined;
   /** The headers of limits: default `"draft-10"`; `false` for none. */
   readonly headers?: HeaderFormat | false | undefined;
   /** Whether scripts of other origins may read the headers (`Access-Control-Expose-Headers`). */
@@ -79,7 +86,8 @@ export interface SeveralPolicies<Req> {
   readonly policies: readonly PolicyOptions<Req>[];
 }
 
-export type RateLimitOptions<Req, Handler> = SharedOptions<Req, Handler> & (PolicyOptions<Req> | SeveralPolicies<Req>);
+export type RateLimitOptions<Req, Handler, Res = unknown> = SharedOptions<Req, Handler, Res> &
+  (PolicyOptions<Req> | SeveralPolicies<Req>);
 
 /** A policy with every default filled in, and checked. */
 export interface Policy<Req> {
@@ -95,6 +103,8 @@ export interface Policy<Req> {
 /** The options with every default filled in, and checked. */
 export interface Settings<Req, Handler> extends Pick<SharedOptions<Req, Handler>, "limiter" | "skip" | "message"> {
   readonly policies: readonly Policy<Req>[];
+  /** Null: requests are counted before they are handled. */
+  readonly count: CountedOutcomes | null;
   readonly trust: Trust | null;
   readonly allowList: AddressList | null;
   readonly denyList: AddressList | null;
@@ -121,6 +131,7 @@ const SHARED_KNOWN = [
   "denyList",
   "shadow",
   "degraded",
+  "count",
   "headers",
   "exposeHeaders",
   "message",
@@ -137,7 +148,7 @@ const SWITCHES = ["shadow", "exposeHeaders"] as const;
  * @throws SluiceError if an option is invalid, unknown, or missing.
  */
 export function readRateLimitOptions<Req, Handler>(
-  options: RateLimitOptions<Req, Handler>,
+  options: RateLimitOptions<Req, Handler, never>,
   needsKey: boolean,
 ): Settings<Req, Handler> {
   const isSeveral = typeof options === "object" && options !== null && "policies" in options;
@@ -150,6 +161,7 @@ export function readRateLimitOptions<Req, Handler>(
     policies: isSeveral
       ? severalPolicies(options.policies, needsKey)
       : [policyOf(options as PolicyOptions<Req>, needsKey)],
+    count: countOf(options.count),
     trust: trustProxy === undefined ? null : readTrust(trustProxy),
     allowList: listOf(allowList, "allowList"),
     denyList: listOf(denyList, "denyList"),
@@ -167,7 +179,13 @@ export function readRateLimitOptions<Req, Handler>(
   };
 }
 
-function checkShared<Req, Handler>(options: SharedOptions<Req, Handler>): void {
+function countOf(count: unknown = "before"): CountedOutcomes | null {
+  if (count === "failures" || count === "successes" || typeof count === "function") return count as CountedOutcomes;
+  if (count !== "before") throw optionError("count", count);
+  return null;
+}
+
+function checkShared<Req, Handler>(options: SharedOptions<Req, Handler, never>): void {
   const { limiter, degraded = "allow", headers = "draft-10", message = "", statusCode = 429 } = options;
   if (limiter !== undefined && typeof (limiter as Partial<Limiter> | null)?.decideMany !== "function") {
     throw optionError("limiter", limiter);

@@ -10,7 +10,7 @@ import { parseDuration } from "../core/duration.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Decision } from "../engine/decision.ts";
 import { Limiter, type Rule } from "../limiter/limiter.ts";
-import { checkCost, checkLimit } from "../limiter/request.ts";
+import { checkCost, checkLimit, type LimitRequest } from "../limiter/request.ts";
 import type { CloseReport } from "../limiter/stack.ts";
 import { systemWarn } from "../limiter/system.ts";
 import { type Answer, answerOf, type Message } from "./answer.ts";
@@ -18,6 +18,7 @@ import { claimNames } from "./claimed-names.ts";
 import { clientAddress } from "./forwarded.ts";
 import { legalIdentifier, type RequestSource } from "./keys.ts";
 import { checkMissingKey, type Policy, type RateLimitOptions, readRateLimitOptions, type Settings } from "./options.ts";
+import { countLate, isCounted, type Outcome } from "./outcome.ts";
 import { exposedFields, rateHeaders } from "./rate-headers.ts";
 import { type PolicyDecision, type RateLimitDecision, unasked, verdictOf, verdictOfOne } from "./verdict.ts";
 
@@ -45,6 +46,8 @@ interface Asked {
   readonly limit: number;
   readonly durationMs: number;
   readonly cost: number;
+  /** Whether a request that is counted by its outcome is counted already. */
+  readonly isCounted?: boolean;
 }
 
 /** Keys of a middleware's own limiter: 19 MB at the most, which leaves room for several of them, and in a Worker of 128 MB. */
@@ -67,7 +70,7 @@ export class PolicySet<Req, Handler> {
   #hasWarned = false;
 
   /** @throws SluiceError if an option is invalid, or the limiter has the same policy with another limit. */
-  constructor(options: RateLimitOptions<Req, Handler>, source: RequestSource<Req>, needsKey = false) {
+  constructor(options: RateLimitOptions<Req, Handler, never>, source: RequestSource<Req>, needsKey = false) {
     this.settings = readRateLimitOptions(options, needsKey);
     const { limiter, policies, trust } = this.settings;
     this.#isOwner = limiter === undefined;
@@ -81,7 +84,7 @@ export class PolicySet<Req, Handler> {
           : clientAddress(source.peer(request), source.header(request, "x-forwarded-for"), trust),
     };
     const [first] = policies;
-    this.#simple = policies.length === 1 && isFixed(first!) ? first! : null;
+    this.#simple = policies.length === 1 && isFixed(first!) && this.settings.count === null ? first! : null;
   }
 
   /** What every middleware has beside its call. */
@@ -179,20 +182,43 @@ export class PolicySet<Req, Handler> {
         const asked = this.settings.policies.flatMap((policy, i) =>
           isMissing(identifiers[i]) ? [] : [askedOf(policy, request, identifiers[i])],
         );
-        return whenAll(asked, (all) => this.#decideAll(request, all));
+        return whenAll(asked, (all) =>
+          this.settings.count === null ? this.#decideAll(request, all) : this.#peekAll(request, all),
+        );
       });
+    });
+  }
+
+  /** The check of requests that are counted by their outcome: denied as soon as nothing remains of one of the limits. */
+  #peekAll(request: Req, all: readonly Asked[]): Later<RateLimitDecision> {
+    if (all.length === 0) return SKIPPED;
+    const peeks = all.map((one) => ({ ...itemOf(one), cost: 0 }));
+    return when(this.limiter.decideMany(peeks), ({ decisions }) => {
+      if (decisions.every(({ success, remaining }) => success && remaining > 0)) {
+        return this.#report(request, verdictOf(all.map((one, i) => ({ ...partOf(one), decision: decisions[i]! }))));
+      }
+      // Asked for a cost of 1, the limiter says when there will be room. If there is by now, that is this request's count.
+      return this.#decideAll(
+        request,
+        all.map((one) => ({ ...one, cost: 1, isCounted: true })),
+      );
+    });
+  }
+
+  /** After the work: counts a request that was allowed, if its outcome is one that counts. */
+  settle({ policies }: RateLimitDecision, outcome: Outcome): void {
+    const { count } = this.settings;
+    const open = policies.filter(({ isCounted: isDone }) => isDone !== true);
+    if (count === null || open.length === 0) return;
+    countLate(() => {
+      if (!isCounted(count, outcome)) return;
+      this.limiter.chargeMany(open.map((one) => itemOf({ ...one, limit: one.decision.limit })));
     });
   }
 
   #decideAll(request: Req, all: readonly Asked[]): Later<RateLimitDecision> {
     if (all.length === 0) return SKIPPED;
-    const items = all.map(({ name, durationMs, identifier, limit, cost }) => ({
-      namespace: name,
-      duration: durationMs,
-      identifier,
-      limit,
-      cost,
-    }));
+    const items = all.map(itemOf);
     // One request is decided as such: an origin counts it in one round trip.
     const [only] = items;
     const answer: Later<readonly Decision[]> =
@@ -200,12 +226,7 @@ export class PolicySet<Req, Handler> {
         ? when(this.limiter.decide(only!), (decision) => [decision])
         : when(this.limiter.decideMany(items), ({ decisions }) => decisions);
     return when(answer, (decisions) =>
-      this.#report(
-        request,
-        verdictOf(
-          all.map(({ name, identifier, durationMs }, i) => ({ name, identifier, durationMs, decision: decisions[i]! })),
-        ),
-      ),
+      this.#report(request, verdictOf(all.map((one, i) => ({ ...partOf(one), decision: decisions[i]! })))),
     );
   }
 
@@ -240,7 +261,17 @@ function isFixed<Req>({ limit, duration, cost }: Policy<Req>): boolean {
 }
 
 function decisionOf<Req>(policy: Policy<Req>, identifier: string, decision: Decision): PolicyDecision {
-  return { name: policy.name, identifier, durationMs: policy.duration as number, decision };
+  return { name: policy.name, identifier, durationMs: policy.duration as number, cost: 1, decision };
+}
+
+/** As the limiter takes it. */
+function itemOf({ name, durationMs, identifier, limit, cost }: Asked): LimitRequest {
+  return { namespace: name, duration: durationMs, identifier, limit, cost };
+}
+
+/** As a decision shows it. */
+function partOf({ name, identifier, durationMs, cost, isCounted: isDone }: Asked): Omit<PolicyDecision, "decision"> {
+  return { name, identifier, durationMs, cost, ...(isDone === true ? { isCounted: true } : {}) };
 }
 
 function isMissing(identifier: unknown): boolean {

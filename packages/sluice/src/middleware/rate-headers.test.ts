@@ -19,6 +19,7 @@ function policy(
     name,
     identifier: "a",
     durationMs: 1_500,
+    cost: 1,
     decision: decision(success, 10, 4, NOW_MS + waitMs, 6, reason, "local", false, retryAfterMs),
   };
 }

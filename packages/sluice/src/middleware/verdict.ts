@@ -16,6 +16,9 @@ export interface PolicyDecision {
   readonly name: string;
   readonly identifier: string;
   readonly durationMs: number;
+  readonly cost: number;
+  /** True if a request that is counted by its outcome was counted before it. */
+  readonly isCounted?: boolean;
   readonly decision: Decision;
 }
 
