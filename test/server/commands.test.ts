@@ -65,6 +65,20 @@ describe("sluice limit", () => {
     expect(await sluice(`${line} --cost 0`)).toMatchObject({ code: 0 });
   });
 
+  test("sluice charge counts whether it fits or not, and ends with 3 once the identifier is above its limit", async () => {
+    const line = "charge api charged --limit 5 --duration 30d --cost 4";
+    expect(await sluice(line)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^charged: 4 of 5 used, 1 left in the window that ends at \d{4}-/),
+    });
+    expect(await sluice(line)).toMatchObject({
+      code: 3,
+      out: expect.stringMatching(/^charged: 8 of 5 used, 3 above the limit until \d{4}-/),
+      err: "",
+    });
+    expect(await json(line)).toMatchObject({ success: false, current: 12, over: 7 });
+  });
+
   test("what never fits is told no moment to try again", async () => {
     expect(await sluice("limit api user_3 --limit 5 --duration 30d --cost 99")).toMatchObject({
       code: 3,

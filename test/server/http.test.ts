@@ -22,6 +22,45 @@ async function override(namespace: string, identifier: string, more: object = {}
   return answer.body.data.overrideId;
 }
 
+describe("charge", () => {
+  const body = { namespace: "tokens", identifier: "user", limit: 10, duration: HOUR_MS };
+
+  test("counts beyond the limit in the key that limit asks about, says where it stands, and is ranked as use", async () => {
+    expect((await server.post("charge", { ...body, cost: 4 })).body.data).toEqual({
+      success: true,
+      limit: 10,
+      current: 4,
+      remaining: 6,
+      over: 0,
+      reset: expect.any(Number),
+      reason: "charged",
+      degraded: false,
+    });
+    const { body: over, status, headers } = await server.post("charge", { ...body, cost: 50 });
+    expect(status).toBe(200);
+    expect(over.data).toMatchObject({ success: false, current: 54, remaining: 0, over: 44, reason: "charged" });
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(await limit("tokens", "user")).toMatchObject({ success: false, reason: "limit" });
+    expect(await limit("tokens", "user", { cost: 0 })).toMatchObject({ success: false, remaining: 0 });
+    const ranked = await server.post("topIdentifiers", { namespace: "tokens" });
+    expect(ranked.body.data).toMatchObject({ identifiers: [{ identifier: "user" }] });
+  });
+
+  test("resolves the override, and refuses what limit refuses", async () => {
+    await override("tokens", "vip", { limit: 100 });
+    expect((await server.post("charge", { ...body, identifier: "vip", cost: 60 })).body.data).toMatchObject({
+      success: true,
+      limit: 100,
+      remaining: 40,
+      overrideId: expect.any(String),
+    });
+    for (const bad of [{ cost: -1 }, { cost: 2 ** 40 + 1 }, { limit: 0 }, { duration: 1 }, { costs: 1 }]) {
+      expect((await server.post("charge", { ...body, identifier: "bad", ...bad })).status).toBe(400);
+    }
+    expect(await limit("tokens", "bad", { cost: 0 })).toMatchObject({ remaining: 10 });
+  });
+});
+
 describe("defects of the original", () => {
   test("1: an override with limit 0 denies", async () => {
     await limit("defect.1", "x");
@@ -147,6 +186,12 @@ describe("a shadow", () => {
     expect(await limit("shadow", "user", { limit: 2 })).toMatchObject({ success: true, remaining: 0, shadowed: true });
     await server.post("updateNamespace", { namespace: "shadow", shadow: false });
     expect(await limit("shadow", "user", { limit: 2 })).toMatchObject({ success: false });
+  });
+
+  test("of a charge counts and reports, and never says that it is too much", async () => {
+    await server.post("createNamespace", { name: "shadow.charge", shadow: true });
+    const body = { namespace: "shadow.charge", identifier: "user", limit: 2, duration: HOUR_MS, cost: 5 };
+    expect((await server.post("charge", body)).body.data).toMatchObject({ success: true, over: 3, shadowed: true });
   });
 
   test("of an override is for its identifiers alone", async () => {

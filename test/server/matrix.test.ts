@@ -62,6 +62,7 @@ function bodyOf({ operation }: Route, target: Target): unknown {
   const limit = { namespace, identifier: "user_1", limit: 1000, duration: 60_000 };
   switch (operation) {
     case "ratelimit.limit":
+    case "ratelimit.charge":
     case "ratelimit.inspect":
     case "ratelimit.setOverride":
       return limit;
@@ -193,16 +194,21 @@ describe.each(ROUTES.filter(isAboutOne).map((route) => [route.operation, route] 
       const token = tokens.get(`${route.action} rightAction`)!;
       const foreign = told(await call(route, "foreignById", token));
       expect(foreign).toEqual(told(await call(route, "missingId", token)));
-      // To limit in a missing namespace is to make it, which is another permission.
-      expect(foreign).toMatchObject({ status: route.action === "limit" ? 403 : 404 });
+      // To limit or charge in a missing namespace is to make it, which is another permission.
+      expect(foreign).toMatchObject({ status: counts(route) ? 403 : 404 });
     });
 
     test("a deleted namespace is gone for limits, not found for the rest, and has a history", async () => {
       const answer = await call(route, "deleted", ROOT);
-      expect(answer.status).toBe(route.action === "limit" ? 410 : route.action === "read_audit" ? 200 : 404);
+      expect(answer.status).toBe(counts(route) ? 410 : route.action === "read_audit" ? 200 : 404);
     });
   },
 );
+
+/** Whether a route counts in a namespace, and makes it if it is missing. */
+function counts({ action }: { readonly action: string }): boolean {
+  return action === "limit" || action === "charge";
+}
 
 describe.each(
   ROUTES.filter(({ action }) => isForAll(action) && action !== "any").map((route) => [route.operation, route] as const),

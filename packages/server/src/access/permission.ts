@@ -8,6 +8,7 @@ import { Refusal } from "./refusal.ts";
 
 export const ACTIONS = [
   "limit",
+  "charge",
   "create_namespace",
   "read_namespace",
   "update_namespace",

@@ -1,6 +1,6 @@
-/** `sluice limit` and `sluice inspect`: one question to a running server. */
+/** `sluice limit`, `sluice charge` and `sluice inspect`: one question to a running server. */
 import type { Command } from "commander";
-import type { InspectData, LimitData } from "../contract/schemas.ts";
+import type { ChargeData, InspectData, LimitData } from "../contract/schemas.ts";
 import type { Console } from "../terminal/console.ts";
 import { safeLine } from "../terminal/safe-text.ts";
 import { exactSpan, span } from "../text/figures.ts";
@@ -19,6 +19,25 @@ export function limitCommand(console: Console, exit: (code: number) => void): Co
       const data = await client.ask<LimitData>("limit", bodyOf(given));
       exit(data.success ? EXIT.ok : EXIT.denied);
       return { json: data, text: limitText(data, costOf(given)) };
+    },
+  });
+}
+
+export function chargeCommand(console: Console, exit: (code: number) => void): Command {
+  return clientCommand(console, {
+    name: "charge",
+    description:
+      "Count a cost that is known after the work, whether it fits or not. Exits with 0 if still within the limit, 3 if above.",
+    args: ["<namespace>", "<identifier>"],
+    flags: [
+      needed(ASKED_LIMIT),
+      needed(DURATION),
+      { ...COST, help: "the cost of the work that was done; 0 only reads" },
+    ],
+    run: async (client, given) => {
+      const data = await client.ask<ChargeData>("charge", bodyOf(given));
+      exit(data.success ? EXIT.ok : EXIT.denied);
+      return { json: data, text: chargeText(data) };
     },
   });
 }
@@ -60,6 +79,16 @@ function limitText(
   if (success) return `allowed: ${remaining} of ${limit} left in the window that ends at ${at}${by}${shadow}${guess}`;
   const when = cost > limit ? `a cost of ${cost} never fits` : `try again at ${at}`;
   return `denied: the limit is ${limit}${by}; ${when}${guess}`;
+}
+
+function chargeText({ limit, current, remaining, over, reset, reason, overrideId, shadowed }: ChargeData): string {
+  const by = overrideId === undefined ? "" : `, by override ${overrideId}`;
+  const at = new Date(reset).toISOString();
+  if (reason === "full") return `not counted: the server has no memory for another key${by}`;
+  const shadow = shadowed === true ? "; shadow mode never denies" : "";
+  if (over === 0)
+    return `charged: ${current} of ${limit} used, ${remaining} left in the window that ends at ${at}${by}`;
+  return `charged: ${current} of ${limit} used, ${over} above the limit until ${at}${by}${shadow}`;
 }
 
 function inspectOutcome(data: InspectData, cost: number): CommandOutcome {

@@ -15,7 +15,7 @@ import { configCommand } from "./config.ts";
 import { doctorCommand } from "./doctor.ts";
 import { EXIT } from "./exit-codes.ts";
 import { keysCommand } from "./keys.ts";
-import { inspectCommand, limitCommand } from "./limit.ts";
+import { chargeCommand, inspectCommand, limitCommand } from "./limit.ts";
 import { migrateCommand } from "./migrate.ts";
 import { namespacesCommand } from "./namespaces.ts";
 import { overridesCommand } from "./overrides.ts";
@@ -38,6 +38,7 @@ export async function runProgram(args: readonly string[], console: Console): Pro
     serveCommand(console, exit),
     configCommand(console),
     limitCommand(console, exit),
+    chargeCommand(console, exit),
     inspectCommand(console),
     benchCommand(console, exit),
     topIdentifiersCommand(console),

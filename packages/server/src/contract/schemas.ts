@@ -51,6 +51,20 @@ const UNLESS_OVERRIDDEN = "Required unless an override applies to the identifier
 export const LimitBody = Type.Object({ namespace, identifier, limit, duration, cost: Type.Optional(cost) }, strict);
 export type LimitBody = Type.Static<typeof LimitBody>;
 
+export const ChargeBody = Type.Object(
+  {
+    namespace,
+    identifier,
+    limit,
+    duration,
+    cost: Type.Optional(
+      integer(0, COUNT_MAX, "The cost of the work that was done; default 1. With 0 it only reads.", [1234]),
+    ),
+  },
+  strict,
+);
+export type ChargeBody = Type.Static<typeof ChargeBody>;
+
 export const MultiLimitBody = Type.Array(LimitBody, {
   minItems: 1,
   maxItems: BATCH_MAX,
@@ -197,6 +211,36 @@ export const LimitData = Type.Object({
   shadowed,
 });
 export type LimitData = Type.Static<typeof LimitData>;
+
+export const ChargeData = Type.Object({
+  success: Type.Boolean({
+    description:
+      "Whether the identifier is still within its limit; true in shadow mode. The cost was counted either way.",
+  }),
+  limit: Type.Integer(),
+  current: Type.Integer({
+    description: "The count with this cost: the current window, and the share of the previous one.",
+  }),
+  remaining,
+  over: Type.Integer({ description: "How far the identifier is above its limit; 0 if it is not." }),
+  reset: Type.Integer({
+    description:
+      "Unix milliseconds. Within the limit: the end of the window. Above it: the earliest time at which a cost of 1 fits if no other request arrives.",
+  }),
+  reason: Type.Unsafe<"charged" | "full">({
+    type: "string",
+    enum: ["charged", "full"],
+    description: "`charged`; `full`: the server has no memory for another key, and nothing was counted.",
+  }),
+  degraded,
+  overrideId,
+  shadowed: Type.Optional(
+    Type.Boolean({
+      description: "The identifier is above its limit, but its namespace or override is in shadow mode.",
+    }),
+  ),
+});
+export type ChargeData = Type.Static<typeof ChargeData>;
 
 export const MultiLimitData = Type.Object({
   passed: Type.Boolean({ description: "Whether all items fit and were counted; otherwise none was counted." }),

@@ -1,5 +1,5 @@
 /** A request for a decision: as a caller makes it, as it is resolved, and as it was decided. */
-import type { Decision, LimitRequest } from "sluice";
+import type { Charge, Decision, LimitRequest } from "sluice";
 import type { Directory } from "../admin/directory.ts";
 import type { NamespaceRecord, OverrideRecord } from "../admin/records.ts";
 
@@ -31,6 +31,10 @@ export interface DecidedRequest {
   readonly decision: Decision;
   /** The limiter denied it, and a shadow lets it pass. */
   readonly isShadowed: boolean;
+}
+
+export interface ChargedRequest extends DecidedRequest {
+  readonly decision: Charge;
 }
 
 export interface DecidedBatch {

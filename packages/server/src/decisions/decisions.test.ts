@@ -100,6 +100,24 @@ describe("decision service", () => {
     expect(tally.read().namespaces).toMatchObject([{ shadowed: 1 }]);
   });
 
+  test("a charge counts beyond the limit, by the override, and is neither allowed nor denied", () => {
+    const { decisions, tally } = serviceOn([namespaceNamed("api")], {
+      id: "rlor_1",
+      limit: 3,
+      durationMs: 7_200_000,
+      isShadow: false,
+    });
+    const charged = decisions.charge(ROOT, { ...REQUEST, identifier: "charged", cost: 5 }, null);
+    expect(charged).toMatchObject({ decision: { success: false, limit: 3, current: 5, over: 2 }, isShadowed: false });
+    expect(decisions.decide(ROOT, { ...REQUEST, identifier: "charged" }, null)).toMatchObject({
+      decision: { success: false, current: 6 },
+    });
+    expect(tally.read().namespaces).toMatchObject([{ allowed: 0, denied: 1, charged: 1 }]);
+    expect(() => decisions.charge(callerWith("ratelimit.*.limit"), REQUEST, null)).toThrow(
+      expect.objectContaining({ kind: "insufficient_permissions" }),
+    );
+  });
+
   test("a missing namespace is created for a caller that may, and refused to others", async () => {
     const { decisions, created } = serviceOn([]);
     expect(() => decisions.decide(callerWith("ratelimit.*.limit"), REQUEST, null)).toThrow(

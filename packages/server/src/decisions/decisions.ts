@@ -1,7 +1,7 @@
 /**
  * The decision service: every listener asks it, HTTP now. No protocol is in it.
  *
- * The steps of a decision: authorise (may this key limit here?), resolve (namespace created if it is missing, override applied, shadow or
+ * The steps of a decision: authorise (may this key limit or charge here?), resolve (namespace created if it is missing, override applied, shadow or
  * not), ask the limiter, record (metrics, top identifiers, span). A decision from memory takes all of them without a promise.
  *
  * Invariant: everything that can refuse a request comes before anything is counted. A batch creates its missing namespaces one by one, so one
@@ -12,7 +12,7 @@
  * The listener has authenticated the caller, and taken what a request costs of the quota when it arrives. What a batch costs beyond that is
  * charged here.
  */
-import type { BatchDecision, Decision, Limiter, LimitRequest } from "sluice";
+import type { BatchDecision, Charge as Charged, Decision, Limiter, LimitRequest } from "sluice";
 import { creatorOf } from "../access/actor.ts";
 import type { Caller } from "../access/caller.ts";
 import { checkWellFormed, namespaceFor } from "../access/names.ts";
@@ -27,6 +27,7 @@ import type { RequestSpan } from "../traces/request-span.ts";
 import type { UsageTally } from "../usage/usage-tally.ts";
 import { authorise, namespaceGone } from "./authorisation.ts";
 import {
+  type ChargedRequest,
   type DecidedBatch,
   type DecidedRequest,
   type DecisionRequest,
@@ -36,7 +37,7 @@ import {
 import type { InspectedRequest, InspectionRequest } from "./inspection.ts";
 
 /** What the service needs of a limiter. */
-export type Decider = Pick<Limiter, "decide" | "decideMany" | "inspect">;
+export type Decider = Pick<Limiter, "decide" | "decideMany" | "charge" | "inspect">;
 
 export interface DecisionParts {
   readonly limiter: Decider;
@@ -62,10 +63,18 @@ export class Decisions {
 
   /** @throws Refusal, or an error that `refusalOf` knows (or rejects with it). */
   decide(caller: Caller, request: DecisionRequest, span: Span): DecidedRequest | Promise<DecidedRequest> {
-    const namespace = authorise(this.#parts.directory, caller, request);
+    const namespace = authorise(this.#parts.directory, caller, request, "limit");
     return namespace === null
       ? this.#create(caller, request.namespace).then((made) => this.#decideIn(made, request, span))
       : this.#decideIn(namespace, request, span);
+  }
+
+  /** Counts a cost whether it fits or not: in the key that `decide` would count it in. @throws as `decide` does. */
+  charge(caller: Caller, request: DecisionRequest, span: Span): ChargedRequest | Promise<ChargedRequest> {
+    const namespace = authorise(this.#parts.directory, caller, request, "charge");
+    return namespace === null
+      ? this.#create(caller, request.namespace).then((made) => this.#chargeIn(made, request, span))
+      : this.#chargeIn(namespace, request, span);
   }
 
   /** All are counted, or none. @throws as `decide` does. */
@@ -111,13 +120,23 @@ export class Decisions {
       : this.#record(resolved, decision, this.#topNowMs());
   }
 
+  #chargeIn(namespace: NamespaceRecord, request: DecisionRequest, span: Span): ChargedRequest {
+    const { directory, limiter, tally, topIdentifiers } = this.#parts;
+    const resolved = resolve(directory, namespace, request);
+    const decision: Charged = limiter.charge(resolved.request);
+    void span?.watch(decision);
+    tally.charged(namespace);
+    topIdentifiers?.charged(namespace.id, resolved.request, decision, this.#topNowMs());
+    return { resolved, decision, isShadowed: resolved.isShadow && !decision.success };
+  }
+
   #decideAll(caller: Caller, requests: readonly DecisionRequest[], span: Span): DecidedBatch | Promise<DecidedBatch> {
     const { directory } = this.#parts;
     // All are authorised before the first namespace is created.
     const resolved: ResolvedRequest[] = [];
     const missing = new Set<string>();
     requests.forEach((request, item) => {
-      const namespace = authorise(directory, caller, request, item);
+      const namespace = authorise(directory, caller, request, "limit", item);
       if (namespace === null) missing.add(request.namespace);
       else resolved.push(resolve(directory, namespace, request));
     });
@@ -134,7 +153,7 @@ export class Decisions {
     const made = new Map<string, NamespaceRecord>();
     for (const name of missing) made.set(name, await this.#create(caller, name));
     return requests.map((request, item) => {
-      const namespace = made.get(request.namespace) ?? authorise(directory, caller, request, item);
+      const namespace = made.get(request.namespace) ?? authorise(directory, caller, request, "limit", item);
       // One of the others was deleted while these were created.
       if (namespace === null) throw Refusal.unavailable("A namespace of this batch changed during the request.");
       return resolve(directory, namespace, request);

@@ -96,17 +96,27 @@ export const METRICS: readonly Metric[] = [
   {
     name: "sluice_namespace_decisions_total",
     type: "counter",
-    help: "Checks by namespace; 100 namespaces have their own series, shared among workspaces. shadowed: would have been denied.",
+    help: "Checks and charges by namespace; 100 namespaces have their own series, shared among workspaces. shadowed: would have been denied.",
     labels: ["workspace", "namespace", "outcome"],
     fold: "sum",
     samples: ({ api }) =>
-      api.namespaces.flatMap(({ workspace, namespace, allowed, denied, shadowed }) =>
-        Object.entries({ allowed, denied, shadowed }).map(([outcome, value]) => ({
+      api.namespaces.flatMap(({ workspace, namespace, allowed, denied, shadowed, charged }) =>
+        Object.entries({ allowed, denied, shadowed, charged }).map(([outcome, value]) => ({
           labels: { workspace, namespace: shortened(namespace), outcome },
           value,
         })),
       ),
   },
+  counter(
+    "sluice_charges_total",
+    "Charges: costs counted after the work, whether they fit or not.",
+    ({ stats }) => stats.decisions.charged,
+  ),
+  counter(
+    "sluice_charges_overdrawn_total",
+    "Charges that left their key above its limit.",
+    ({ stats }) => stats.decisions.overdrawn,
+  ),
   counter(
     "sluice_decisions_degraded_total",
     "Requests allowed from memory although the rules required a read of the origin, or before the first import.",

@@ -16,7 +16,7 @@ This page is generated from the table in packages/server/src/metrics/metric-tabl
 `;
 
 const SECTIONS: readonly (readonly [string, RegExp])[] = [
-  ["Decisions and requests", /^sluice_(decisions|namespace|http|audit|usage|spans)/],
+  ["Decisions and requests", /^sluice_(decisions|charges|namespace|http|audit|usage|spans)/],
   ["Cells and the clock", /^sluice_(cells|clock|name)/],
   ["The region: the origin", /^sluice_origin/],
   ["The parent of workers, without Redis", /^sluice_parent/],

@@ -7,6 +7,7 @@
 import type { Decision, Reason } from "sluice";
 import type { NamespaceRecord } from "../admin/records.ts";
 
+/** The reasons of a check. */
 export const REASONS: readonly Reason[] = ["allowed", "limit", "cost", "batch", "full"];
 export const NAMESPACES_MAX = 100;
 /** Upper ends of the buckets of a request's time, in seconds. */
@@ -29,6 +30,8 @@ export interface NamespaceCount {
   readonly denied: number;
   /** Would have been denied, in a namespace or by an override that only counts. */
   readonly shadowed: number;
+  /** Charges: neither allowed nor denied. */
+  readonly charged: number;
 }
 
 export interface RequestCount {
@@ -80,7 +83,7 @@ export class Tally {
   readonly #places = new Map<string, number>();
   /** The most that a workspace has. */
   #placesMax = 0;
-  readonly #others: Counts = { workspace: "", namespace: "", allowed: 0, denied: 0, shadowed: 0 };
+  readonly #others: Counts = { workspace: "", namespace: "", allowed: 0, denied: 0, shadowed: 0, charged: 0 };
   readonly #requests = new Map<string, Map<number, number>>();
   readonly #buckets = new Float64Array(BUCKETS_S.length + 1);
   #seconds = 0;
@@ -100,6 +103,11 @@ export class Tally {
     if (isShadowed) counts.shadowed++;
     else if (isAllowed) counts.allowed++;
     else counts.denied++;
+  }
+
+  /** One charge. */
+  charged(namespace: NamespaceRecord): void {
+    (this.#namespaces.get(namespace.id) ?? this.#countsOf(namespace)).charged++;
   }
 
   /** One request of an operation, answered or refused. */
@@ -150,8 +158,8 @@ export class Tally {
       const source = (at >> 1) % 2 === 0 ? "local" : "origin";
       decisions.push({ outcome, source, reason: REASONS[at >> 2]!, count });
     });
-    const { allowed, denied, shadowed } = this.#others;
-    const others = allowed + denied + shadowed === 0 ? [] : [{ ...this.#others }];
+    const { allowed, denied, shadowed, charged } = this.#others;
+    const others = allowed + denied + shadowed + charged === 0 ? [] : [{ ...this.#others }];
     return {
       decisions,
       namespaces: [...this.#namespaces.values(), ...others].map((counts) => ({ ...counts })),
@@ -174,11 +182,12 @@ export class Tally {
     for (const entry of this.#namespaces) {
       if (this.#places.get(entry[1].workspace) === this.#placesMax) youngest = entry;
     }
-    const [id, { workspace, allowed, denied, shadowed }] = youngest!;
+    const [id, { workspace, allowed, denied, shadowed, charged }] = youngest!;
     this.#namespaces.delete(id);
     this.#others.allowed += allowed;
     this.#others.denied += denied;
     this.#others.shadowed += shadowed;
+    this.#others.charged += charged;
     this.#setPlaces(workspace, this.#placesMax - 1);
   }
 
@@ -195,7 +204,7 @@ export class Tally {
       this.#giveUpPlace();
     }
     this.#setPlaces(workspaceId, own + 1);
-    const counts: Counts = { workspace: workspaceId, namespace: name, allowed: 0, denied: 0, shadowed: 0 };
+    const counts: Counts = { workspace: workspaceId, namespace: name, allowed: 0, denied: 0, shadowed: 0, charged: 0 };
     this.#namespaces.set(id, counts);
     return counts;
   }

@@ -39,6 +39,11 @@ export class TopIdentifierDesk {
     else if (decision.reason !== "batch") this.#topIdentifiers.denied(namespaceId, identifier, nowMs);
   }
 
+  /** A charge is use, whether it fits or not: nobody was denied. */
+  charged(namespaceId: string, { identifier, cost }: Hit, { reason }: Decision, nowMs: number): void {
+    if (reason === "charged") this.#topIdentifiers.used(namespaceId, identifier, cost, nowMs);
+  }
+
   /** What this process knows. */
   own(question: TopQuestion): TopReading {
     return this.#topIdentifiers.read(question, this.#options.nowMs());

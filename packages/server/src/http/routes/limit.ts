@@ -1,7 +1,14 @@
-/** `limit` and `multiLimit`: what the decision service decided, in the words of the API. */
+/** `limit`, `charge` and `multiLimit`: what the decision service decided, in the words of the API. */
 import type { Caller } from "../../access/caller.ts";
-import type { LimitBody, LimitData, MultiLimitBody, MultiLimitData } from "../../contract/schemas.ts";
-import type { DecidedBatch, DecidedRequest } from "../../decisions/decision-request.ts";
+import type {
+  ChargeBody,
+  ChargeData,
+  LimitBody,
+  LimitData,
+  MultiLimitBody,
+  MultiLimitData,
+} from "../../contract/schemas.ts";
+import type { ChargedRequest, DecidedBatch, DecidedRequest } from "../../decisions/decision-request.ts";
 import type { RequestSpan } from "../../traces/request-span.ts";
 import type { CheckedLimit } from "./rate-headers.ts";
 import type { Answer, RouteParts } from "./route.ts";
@@ -32,6 +39,26 @@ export function limitText(data: LimitData): string {
   const override = overrideId === undefined ? "" : `,"overrideId":"${overrideId}"`;
   const shadow = shadowed === undefined ? "" : `,"shadowed":${shadowed}`;
   return `{"success":${success},${numbers},"reason":"${reason}","degraded":${degraded}${override}${shadow}}`;
+}
+
+export function charge(
+  { decisions }: RouteParts,
+  caller: Caller,
+  body: ChargeBody,
+  span: RequestSpan | null,
+): Answer<ChargeData> | Promise<Answer<ChargeData>> {
+  const charged = decisions.charge(caller, body, span);
+  return charged instanceof Promise ? charged.then(chargeAnswer) : chargeAnswer(charged);
+}
+
+function chargeAnswer(charged: ChargedRequest): Answer<ChargeData> {
+  const { resolved, decision, isShadowed } = charged;
+  const { limit: max, current, remaining, over, reset, reason, degraded } = decision;
+  const success = decision.success || isShadowed;
+  const data: ChargeData = { success, limit: max, current, remaining, over, reset, reason, degraded };
+  if (resolved.override !== undefined) data.overrideId = resolved.override.id;
+  if (isShadowed) data.shadowed = true;
+  return { data, checked: checkedOf(charged, success) };
 }
 
 export function multiLimit(

@@ -11,7 +11,7 @@ import * as usageSchemas from "../../contract/usage-schemas.ts";
 import { listChanges } from "./changes.ts";
 import { inspect } from "./inspect.ts";
 import { createKey, getKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
-import { limit, limitText, multiLimit } from "./limit.ts";
+import { charge, limit, limitText, multiLimit } from "./limit.ts";
 import { live, serverSettings, serverStatus } from "./live.ts";
 import { createNamespace, deleteNamespace, listNamespaces, restoreNamespace, updateNamespace } from "./namespaces.ts";
 import { deleteOverride, getOverride, listOverrides, setOverride } from "./overrides.ts";
@@ -29,6 +29,16 @@ export const ROUTES: readonly Route[] = [
     problems: ["namespace_limit_reached", "namespace_gone"],
     write: limitText,
     handle: limit,
+  }),
+  route({
+    operation: "ratelimit.charge",
+    summary:
+      "Count a cost that is known after the work, whether it fits or not, and say whether the identifier is still within its limit.",
+    action: "charge",
+    body: schemas.ChargeBody,
+    data: schemas.ChargeData,
+    problems: ["namespace_limit_reached", "namespace_gone"],
+    handle: charge,
   }),
   route({
     operation: "ratelimit.multiLimit",
