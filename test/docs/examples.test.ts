@@ -6,7 +6,6 @@ import { expect, test } from "vitest";
 
 test("failed-logins: three failures lock a user, right passwords cost nothing, and others are not affected", async () => {
   process.env["PORT"] = "0";
-  // @ts-expect-error an example has no types of its own
   const { server } = (await import("../../examples/failed-logins.mjs")) as { server: Server };
   if (!server.listening) await once(server, "listening");
   const { port } = server.address() as AddressInfo;
