@@ -72,6 +72,19 @@ function waited(durationMs: DurationMs, afterMs = 0) {
   return { ...all, sufficesAfter };
 }
 
+describe("what admits have counted", () => {
+  /** A note holds the name of its key. Nothing else took the note of a cell that a read had confirmed, so it outlived the slot of its key. */
+  test("is not kept beyond the next flush, even if it is not unreplayed", async () => {
+    const { world, layer, slot } = setUp();
+    const { sequence, ledger } = world;
+    world.engine.table.raiseReplayed(slot, sequence, 1);
+    ledger.markReplayed(slot);
+    layer.replay.notes.keep({ slot, name: ledger.name(slot)!, sequence, component: 1, life: 0, beganMs: 0 });
+    await layer.replay.flushOnce();
+    expect(layer.replay.notes.size).toBe(0);
+  });
+});
+
 describe("the gate", () => {
   test("memory decides while both cells are fresh, up to the deadline and not beyond", () => {
     for (const [currentMs, previousMs] of [

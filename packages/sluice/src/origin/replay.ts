@@ -285,6 +285,7 @@ export class Replay {
       if (!this.#hasUnreplayed(slot)) this.#ledger.markReplayed(slot);
       entries.push(...found);
     }
+    if (slots === this.#ledger.unreplayed && !isBehind && entries.length < raisesMax) this.notes.clear();
     return { entries: entries.slice(0, raisesMax), noted, isCut: isBehind };
   }
 
