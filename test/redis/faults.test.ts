@@ -162,6 +162,31 @@ function load(ask: (identifier: string) => Promise<unknown>, identifiers: number
   };
 }
 
+describe("limiter on redis › Redis accepts no writes", () => {
+  /**
+   * Redis answers reads, so the breaker stays closed as long as there are more reads than flushes. Single requests are counted by Redis and fail
+   * there; batches read, and each of two servers gave a whole limit away without saying that it was a guess.
+   */
+  test("a read-only replica: allows of single requests and of batches are degraded, until it accepts writes again", async () => {
+    const { limiter, ask, stored } = limiterOn({ url: server.url });
+    await poll("Redis answers in time", async () => !(await ask("before")).degraded);
+    await poll("stored", () => stored().unreplayed === 0);
+    await server.ask("REPLICAOF", "127.0.0.1", "1");
+    let asked = 0;
+    const batch = async () => {
+      const rule = { namespace: "api", limit: 1_000_000, duration: "1s" } as const;
+      const { decisions } = await limiter.limitMany([{ ...rule, identifier: `batch_${asked++}` }]);
+      return decisions[0]!;
+    };
+    await poll("a batch says so", async () => (await batch()).degraded);
+    // Six hundred milliseconds of a window of one second have passed without a write: no batch after this one may say otherwise.
+    for (let i = 0; i < 200; i++) expect(await batch()).toMatchObject({ success: true, degraded: true });
+    expect(await ask("single")).toMatchObject({ success: true, degraded: true });
+    await server.ask("REPLICAOF", "NO", "ONE");
+    await poll("writes are accepted", async () => !(await batch()).degraded);
+  });
+});
+
 describe("limiter on redis › Redis forgets", () => {
   /** Waits until everything allowed is stored, and says how long it took. */
   async function whole(one: ReturnType<typeof limiterOn>, of: RedisServer = server): Promise<number> {

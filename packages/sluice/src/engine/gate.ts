@@ -17,8 +17,9 @@
  * | unread   | the other regions' counts were not read since the start | as in the rows above        | as above           | yes                       |
  *
  * For single requests with a cost, "a read" is a call in which the origin checks and counts them in one step, if it can (origin/admission.ts).
- * A read that is not answered within the read timeout has failed. A denial from memory is final in every state: it waits for nothing and is
- * never degraded. Without an origin there is no gate, and every cell counts as fresh.
+ * A read that is not answered within the read timeout has failed, and so has one from an origin that accepts no writes (origin/refresh.ts).
+ * A denial from memory is final in every state: it waits for nothing and is never degraded. Without an origin there is no gate, and every
+ * cell counts as fresh.
  */
 import { SUM_MAX } from "../core/bounds.ts";
 import type { DurationMs, Sequence, Slot } from "../core/brands.ts";

@@ -15,6 +15,8 @@ import type { Admit, Admitted, ConnectionEvent, Origin, OriginCount, OriginHealt
 
 /** A deadline that fires this much too late was held up here. */
 const LAG_MS = 50;
+/** How long a failed write says something about the next one. A flush takes one second at most, and an open breaker refuses it for another. */
+const REFUSED_MS = 2_000;
 
 export interface OriginTally {
   reads: number;
@@ -59,6 +61,8 @@ export class OriginCalls {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #pending: Pending = new Set();
+  /** Writes that failed one after the other: when the first began and the last ended. Null after one that was answered. */
+  #refusal: { readonly beganMs: number; readonly endedMs: number } | null = null;
 
   constructor(origin: Origin, clock: Clock, timers: Timers) {
     this.#origin = origin;
@@ -76,7 +80,7 @@ export class OriginCalls {
       },
       (answers) => this.#checked(answers, reads.length, isCount),
       deadlineMs,
-      this.latency.read,
+      "read",
     );
     return answers === "refused" ? null : answers;
   }
@@ -89,9 +93,18 @@ export class OriginCalls {
       },
       (answers) => this.#checked(answers, raises.length, isCount),
       deadlineMs,
-      this.latency.raise,
+      "raise",
     );
     return answers === "refused" ? null : answers;
+  }
+
+  /**
+   * How long all writes have failed; 0 if the last one was answered, or was too long ago. An origin may answer reads for hours and accept
+   * no write: a read-only replica, or a server without memory.
+   */
+  get refusedForMs(): number {
+    const nowMs = this.#clock.monoMs();
+    return this.#refusal === null || nowMs - this.#refusal.endedMs > REFUSED_MS ? 0 : nowMs - this.#refusal.beganMs;
   }
 
   /** Whether the origin can check and count in one call. */
@@ -116,7 +129,7 @@ export class OriginCalls {
       },
       (answers) => this.#checked(answers, admits.length, (answer, i) => isAdmitted(answer, admits[i]!)),
       deadlineMs,
-      this.latency.admit,
+      "admit",
       true,
     );
   }
@@ -176,36 +189,44 @@ export class OriginCalls {
     start: () => Promise<readonly Answer[]>,
     check: (answers: readonly Answer[]) => (Answer | null)[] | null,
     deadlineMs: number,
-    latency: Latency,
+    kind: keyof OriginCalls["latency"],
     keepsAlive = false,
   ): Promise<(Answer | null)[] | "refused" | null> {
     const beganMs = this.#clock.monoMs();
     if (!this.breaker.admit(beganMs)) return "refused";
     const outcome = await withDeadline(start, deadlineMs, this.#timers, this.#pending, keepsAlive);
     const tookMs = this.#clock.monoMs() - beganMs;
-    latency.add(tookMs);
+    this.latency[kind].add(tookMs);
     if (outcome.kind === "done") this.roundTripMs = tookMs;
-    return this.#judge(outcome, check, beganMs + deadlineMs);
+    const { answers, isFailure } = this.#judge(outcome, check, beganMs + deadlineMs);
+    if (kind !== "read") this.#noteWrite(answers !== null, isFailure, beganMs);
+    return answers;
+  }
+
+  #noteWrite(isAnswered: boolean, isFailure: boolean, beganMs: number): void {
+    if (isAnswered) this.#refusal = null;
+    else if (isFailure) this.#refusal = { beganMs: this.#refusal?.beganMs ?? beganMs, endedMs: this.#clock.monoMs() };
   }
 
   #judge<Answer>(
     outcome: Deadlined<readonly Answer[]>,
     check: (answers: readonly Answer[]) => (Answer | null)[] | null,
     dueMs: number,
-  ): (Answer | null)[] | null {
+  ): { readonly answers: (Answer | null)[] | null; readonly isFailure: boolean } {
     const nowMs = this.#clock.monoMs();
     // An answer may be older than its deadline if this process was held up with both: it is late anyway.
     const isLate = outcome.kind === "late" || nowMs > dueMs;
     const answers = !isLate && outcome.kind === "done" ? check(outcome.value) : null;
     if (answers !== null) {
       this.breaker.succeeded(nowMs);
-      return answers;
+      return { answers, isFailure: false };
     }
     if (isLate) this.tally.late++;
     else if (outcome.kind === "failed") this.tally.failed++;
     else this.tally.junk++;
-    if (!isLate || nowMs - dueMs < LAG_MS) this.breaker.failed(nowMs);
-    return null;
+    const isFailure = !isLate || nowMs - dueMs < LAG_MS;
+    if (isFailure) this.breaker.failed(nowMs);
+    return { answers: null, isFailure };
   }
 
   /** Null where an answer is junk or not known; null for all if there are not as many as were asked for. */

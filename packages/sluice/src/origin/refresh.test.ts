@@ -44,6 +44,50 @@ describe("refresh", () => {
     expect(await reading).toEqual({ isOk: true, beganMs, sequence: world.sequence, current: 5, previous: 7 });
   });
 
+  /**
+   * Two servers on a read-only replica of Redis: every read was answered, and no cost of either reached it. Each allowed the whole limit to a
+   * client of multiLimit, for hours, and no answer said that it was a guess.
+   */
+  test("a read from an origin that accepts no writes brings its sums, makes nothing fresh, and does not count as a read", async () => {
+    const { world, time, origin, calls, refresh, wish } = setUp();
+    await origin.accept(encodeKey(world.key()), world.sequence, 5);
+    const heartbeat = { key: "heartbeat:1", sequence: 0, writer: "0", total: 1, expiresAtMs: time.wallMs + 600_000 };
+    const flushFor = async (ms: number) => {
+      for (const endMs = time.monoMs + ms; time.monoMs < endMs; ) {
+        await calls.raise([heartbeat], 1_000);
+        await time.advance(500);
+      }
+    };
+    origin.trouble("failing", "raises");
+    // A key of a minute is fresh for 3 s: so long the costs of others may be missing anyway.
+    await flushFor(3_000);
+    expect((await refresh.read(wish("before"))).isOk).toBe(true);
+    await flushFor(500);
+    const beganMs = time.monoMs;
+    const sums = { sequence: world.sequence, current: 5, previous: 0 };
+    expect(await refresh.read(wish())).toEqual({ isOk: false, beganMs, ...sums });
+    const { table } = world.engine;
+    const slot = world.slot();
+    expect([table.view(slot, world.sequence), table.freshUntilMs(slot, world.sequence)]).toEqual([5, 0]);
+    origin.heal();
+    await flushFor(500);
+    expect(await refresh.read(wish())).toEqual({ isOk: true, beganMs: time.monoMs, ...sums });
+  });
+
+  test("a write that failed says nothing about an origin that has got no other for 2 s", async () => {
+    const { time, origin, calls, refresh, wish } = setUp();
+    const heartbeat = { key: "heartbeat:1", sequence: 0, writer: "0", total: 1, expiresAtMs: time.wallMs + 600_000 };
+    origin.trouble("failing", "raises");
+    for (let i = 0; i < 8; i++) {
+      await calls.raise([heartbeat], 1_000);
+      await time.advance(500);
+    }
+    await time.advance(1_500);
+    expect([calls.refusedForMs, (await refresh.read(wish("a"))).isOk]).toEqual([5_500, false]);
+    await time.advance(1);
+    expect([calls.refusedForMs, (await refresh.read(wish("b"))).isOk]).toEqual([0, true]);
+  });
+
   test("those who ask for a key that is being read share the one read", async () => {
     const { origin, refresh, wish } = setUp();
     const reads = [refresh.read(wish()), refresh.read(wish()), refresh.readMany([wish(), wish()])];

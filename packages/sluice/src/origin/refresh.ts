@@ -9,7 +9,7 @@
  * So a request causes at most one read, however often its key is denied, and those who wait share it.
  *
  * Invariants: at most one read of a key is in flight. A read that failed leaves the counts, makes nothing fresh, and is
- * not tried again for 300 ms. What it brings is merged by max, and is as old as the moment the read began.
+ * not tried again for 300 ms. So does a read from an origin that accepts no writes, except that its sums are merged. What it brings is merged by max, and is as old as the moment the read began.
  */
 
 import type { Sequence } from "../core/brands.ts";
@@ -19,6 +19,7 @@ import type { ReadOutcome } from "../engine/gate.ts";
 import { encodeKey, type Key } from "../engine/key.ts";
 import { nameBytes } from "../engine/name-budget.ts";
 import type { CellMerge } from "./cell-merge.ts";
+import { freshnessMs } from "./freshness.ts";
 import type { OriginCount, Raise, Read } from "./origin.ts";
 import type { OriginCalls } from "./origin-calls.ts";
 import type { RecentFailures } from "./recent-failures.ts";
@@ -204,10 +205,23 @@ export class Refresh {
       this.#failures.keep(text, this.#clock.monoMs());
       return failure(sequence, beganMs);
     }
+    const sums = { beganMs, sequence, current: current.sum, previous: previous.sum };
+    if (this.#isRefused(key)) {
+      this.#failures.keep(text, this.#clock.monoMs());
+      this.#merge.applyRead(key, sequence, writer, current, previous, Number.NEGATIVE_INFINITY, mayClaim);
+      return { ...sums, isOk: false };
+    }
     this.#failures.forget(text);
     const isOk = this.#merge.applyRead(key, sequence, writer, current, previous, beganMs, mayClaim);
-    const outcome = { isOk, beganMs, sequence, current: current.sum, previous: previous.sum };
-    return isOk ? outcome : { ...outcome, isStray: true };
+    return isOk ? { ...sums, isOk } : { ...sums, isOk, isStray: true };
+  }
+
+  /**
+   * Whether the origin has accepted no write for longer than a read may be old (regional-layer.ts). The costs of that time are missing there, so
+   * what a read brings is a lower bound, and makes nothing fresh.
+   */
+  #isRefused({ durationMs }: Key): boolean {
+    return this.#calls.refusedForMs > Math.max(freshnessMs(durationMs), 2 * this.#deadlineMs);
   }
 
   #emit({ key, sequence, writer }: Read, beganMs: number, answer: OriginCount | null): void {
