@@ -236,6 +236,13 @@ describe.each(PLACES)("audit trail on $name", ({ name, place: placeOf }) => {
     // MySQL commits each change of a table: the process ended before the migration was noted.
     await link.transaction((run) => run(`DELETE FROM ${tables.schema} WHERE version > ?`, 1));
     expect(await migrateAdmin(link, tables, 0)).toEqual({ from: 1, to: 3 });
+    // An older release refuses to start on a version that it does not know and that is breaking.
+    const versions = await link.ask((run) => run(`SELECT version, is_breaking FROM ${tables.schema} ORDER BY version`));
+    expect(versions.map((row) => [row["version"], row["is_breaking"]].map(Number))).toEqual([
+      [1, 1],
+      [2, 0],
+      [3, 0],
+    ]);
     const entry = { atMs: 1, workspaceId: "default", actor: "cli:old", action: "old", subject: "x", before: null };
     const writeAsOlder = () =>
       link.transaction(async (run) => {

@@ -31,31 +31,48 @@ describe("a tenant that makes namespaces as fast as it can", () => {
    * A change on the embedded store stops the process for some milliseconds, so what others wait is the number of changes. The time itself
    * is judged by the mixed attack of the lab: here a busy disk or processor would turn it red.
    */
-  test("makes no more of them than a burst of 100 and 50 per second, and others are answered in between", async () => {
-    const server = await SluiceServer.start(folder);
-    await server.post("limit", { namespace: "honest", ...rule });
+  test("makes no more of them than the burst of 100, whatever it asks for at once, and others are answered in between", async () => {
+    // The burst takes less than 1,000 s, even on a starved machine, and in that time not one more is earned.
+    const api = await startApi({}, {}, { namespacesPerSecond: 0.001 });
+    await api.post("createNamespace", { name: "honest" });
     let isOver = false;
     let answered = 0;
     const honest = (async () => {
       while (!isOver) {
-        const { status } = await server.post("limit", { namespace: "honest", ...rule, limit: 1e9 });
+        const { status } = await api.post("limit", { namespace: "honest", ...rule, limit: 1e9 });
         if (status === 200 && !isOver) answered++;
       }
     })();
-    const beganMs = performance.now();
     const batch = (at: number) => Array.from({ length: 100 }, (_, i) => ({ namespace: `n${at}_${i}`, ...rule }));
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, at) => server.post("multiLimit", batch(at))));
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, at) => api.post("multiLimit", batch(at))));
     isOver = true;
-    const tookS = (performance.now() - beganMs) / 1_000;
     await honest;
-    const made = (await namespacesOf(server)) - 1;
-    expect(made).toBeGreaterThan(0);
-    expect(made).toBeLessThanOrEqual(100 + 50 * tookS + 1);
+    const { namespaces } = (await api.store.changesSince(0))!;
+    // The honest one is among them.
+    expect(namespaces).toHaveLength(100);
     expect(answered).toBeGreaterThan(0);
-    // So 1,000 are not made within the time of this test.
-    expect(answers.map(({ status }) => status)).toContain(503);
-    await server.stop();
+    expect(answers.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(9);
+    await api.close();
   });
+
+  /** On a machine that makes fewer than 50 per second none is refused, and the bound holds anyway. */
+  test("makes no more of them on a server than a burst of 100 and 50 per second", async () => {
+    const server = await SluiceServer.start(folder);
+    const beganMs = performance.now();
+    let asked = 0;
+    const client = async () => {
+      for (let status = 200; status === 200 && asked < 400; ) {
+        ({ status } = await server.post("limit", { namespace: `n${asked++}`, ...rule }));
+        expect([200, 503]).toContain(status);
+      }
+    };
+    await Promise.all(Array.from({ length: 10 }, client));
+    const tookS = (performance.now() - beganMs) / 1_000;
+    const made = await namespacesOf(server);
+    expect(made).toBeGreaterThanOrEqual(100);
+    expect(made).toBeLessThanOrEqual(100 + 50 * tookS + 1);
+    await server.stop();
+  }, 300_000);
 });
 
 describe("the brake on new namespaces", () => {

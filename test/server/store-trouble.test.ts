@@ -12,6 +12,7 @@ import { diskFinding } from "../../packages/server/src/tools/doctor/disk-checks.
 import { removeFolder, temporaryFolder } from "../rig/child-processes.ts";
 import { poll } from "../rig/poll.ts";
 import { SluiceServer, sluice } from "../rig/sluice-server.ts";
+import { STARVED_MAX_MS } from "../rig/starvation.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -70,6 +71,28 @@ describe("corrupt records in the admin store", () => {
     expect(await list()).toEqual([200, [made, "corrupt", made]]);
     await server.stop();
   });
+});
+
+describe("an admin store that was locked for too long", () => {
+  test("is reported by /ready until a trial write of the server succeeds, without a change by a client", async () => {
+    const own = join(folder, "trial");
+    mkdirSync(own);
+    const server = await SluiceServer.start(own);
+    const admin = async () => ((await server.ready()).body["layers"] as { admin: { status: string } }).admin;
+    const link = await openAdminLink({ sqlUrl: null, dataDir: join(own, "data") }, SYSTEM);
+    await link.transaction(async () => {
+      expect((await server.post("createNamespace", { name: "a" })).status).toBe(503);
+    });
+    await link.close();
+    expect(await admin()).toEqual({
+      status: "degraded",
+      reason: "the store was locked by another process for too long: the last change was not made",
+    });
+    // The first trial comes 5 s after the failure, with the next read of the directory.
+    await poll("a trial write has succeeded", async () => (await admin()).status === "ok", STARVED_MAX_MS);
+    expect(server.log("admin-store.writable")).toHaveLength(1);
+    await server.stop();
+  }, 150_000);
 });
 
 describe("a disk that is full", () => {
