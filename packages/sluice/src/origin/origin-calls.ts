@@ -148,7 +148,7 @@ export class OriginCalls {
       },
       ([answer]) => (isAnswer(answer, hold.items.length) ? [answer] : null),
       deadlineMs,
-      this.latency.hold,
+      "hold",
       true,
     );
     return answers === "refused" ? answers : (answers?.[0] ?? null);
@@ -163,7 +163,7 @@ export class OriginCalls {
       },
       ([answer]) => (isAnswer(answer, frees.length) ? [answer] : null),
       deadlineMs,
-      this.latency.hold,
+      "hold",
       true,
     );
     return answers === "refused" ? answers : (answers?.[0] ?? null);
@@ -199,7 +199,8 @@ export class OriginCalls {
     this.latency[kind].add(tookMs);
     if (outcome.kind === "done") this.roundTripMs = tookMs;
     const { answers, isFailure } = this.#judge(outcome, check, beganMs + deadlineMs);
-    if (kind !== "read") this.#noteWrite(answers !== null, isFailure, beganMs);
+    // A reservation needs rights that counting does not need: that it fails says nothing about the other writes.
+    if (kind === "raise" || kind === "admit") this.#noteWrite(answers !== null, isFailure, beganMs);
     return answers;
   }
 
