@@ -4,6 +4,7 @@
  * The short form is one browser, one server and a minute's worth of requests; CI=true adds every view in both themes, stores that are away, and
  * many namespaces.
  */
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openAdminStore } from "../../packages/server/src/admin/open-admin-store.ts";
 import { SYSTEM } from "../../packages/server/src/system/system.ts";
@@ -288,7 +289,7 @@ if (isDeep) {
 
   test("10,000 namespaces stay usable", async () => {
     const dataDir = temporaryFolder();
-    const store = await openAdminStore({ sqlUrl: null, dataDir }, SYSTEM);
+    const store = await openAdminStore({ sqlUrl: null, dataDir: join(dataDir, "data") }, SYSTEM);
     for (let i = 0; i < 10_000; i++) await store.createNamespace("default", `many.${i}`, "cli:test");
     await store.close();
     const large = await SluiceServer.start(dataDir);
