@@ -14,11 +14,11 @@ import type { KeyHolds, OriginCount } from "./origin-count.ts";
 export type { KeyHolds } from "./origin-count.ts";
 
 /** An ended hold is remembered until the end of the next bucket: 10 to 20 minutes. */
-export const ENDED_BUCKET_MS = 600_000;
+const ENDED_BUCKET_MS = 600_000;
 /** An expired hold can be settled for this long after its deadline. */
 export const EXPIRED_KEPT_MS = 3_600_000;
 /** Deadlines are rounded up to this, so that a key is scanned for expired holds at most four times per second. */
-export const DEADLINE_GRID_MS = 256;
+const DEADLINE_GRID_MS = 256;
 /** A `hold` names a time of the origin after which it must not be executed: at most this far ahead. Ended holds are remembered for longer. */
 export const HOLD_BY_MAX_MS = 60_000;
 /** Ended holds of one key in one bucket. Beyond that the key grants nothing. */
