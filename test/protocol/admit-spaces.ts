@@ -1,5 +1,5 @@
 /** The spaces of the `admit` model that are explored: the rules as they are, and one deliberate mistake each. */
-import type { AdmitSpace } from "./admit-model.ts";
+import type { AdmitSpace } from "./admit-state.ts";
 
 export interface SoundSpace {
   readonly name: string;
