@@ -31,6 +31,12 @@ const COPIES: readonly Copy[] = [
   },
   { file: HORIZONS, name: "FULL_EVERY", of: "sluice/src/global/import.ts", original: "FULL_EVERY" },
   {
+    file: "sim/src/checker/call-turns.ts",
+    name: "CALLS_OF_REQUEST",
+    of: "sluice/src/origin/admission.ts",
+    original: "CALLS_MAX",
+  },
+  {
     file: "sim/src/checker/process-clock.ts",
     name: "CLOCK_HOLD_MAX_MS",
     of: BOUNDS,

@@ -13,16 +13,17 @@
  * A read of the window before counts for the current cell too, if it began before the window did: the cell held nothing then.
  *
  * Degraded: only where something is wrong with the region, or was within the healing time; before a breaker that was opened then has
- * closed; where a read may come too late with nothing wrong; where the key lost its slot while it was read; and before the first
- * import of a process that has just begun.
+ * closed; where a read may come too late with nothing wrong; where a request waited for other calls of its key until it ran out of time or of
+ * calls (call-turns.ts); where the key lost its slot while it was read; and before the first import of a process that has just begun.
  */
 import type { DecisionEvent, OriginEvent } from "sluice";
 import type { HistoryLine } from "../model/history.ts";
 import { freshnessMs } from "../model/internals.ts";
 import type { WorldOptions } from "../model/options.ts";
+import { CallTurns } from "./call-turns.ts";
 import type { CallTruth } from "./calls.ts";
 import { Disturbances } from "./disturbance.ts";
-import { type Horizons, horizonsOf, mayReadLate } from "./horizons.ts";
+import { type Horizons, horizonsOf, mayReadLate, originCallMs } from "./horizons.ts";
 import { type CheckerPart, type Problem, placeOf } from "./part.ts";
 import type { LifeTruth, Truth } from "./truth.ts";
 
@@ -49,6 +50,7 @@ export class Freshness implements CheckerPart {
   #horizons: Horizons | undefined;
   #disturbances: Disturbances | undefined;
   readonly #heard = new Map<string, Heard>();
+  readonly #turns = new CallTurns();
   /** When the breaker of each process closed; Infinity while it is not closed. */
   readonly #openUntilMs = new Map<string, number>();
   /** The denials by process and key, in order, monotonic clock. */
@@ -62,9 +64,10 @@ export class Freshness implements CheckerPart {
     } else if (event.kind === "fault") this.#disturbances!.record(atMs, event);
     else if (event.kind === "breaker")
       this.#openUntilMs.set(process, event.state === "closed" ? atMs : Number.POSITIVE_INFINITY);
-    else if (event.kind === "read" || event.kind === "raise" || event.kind === "admit")
+    else if (event.kind === "read" || event.kind === "raise" || event.kind === "admit") {
       this.#noteAnswer(process, event);
-    else if (event.kind === "decision") return this.#decision(atMs, process, event, truth);
+      this.#turns.note(process, event);
+    } else if (event.kind === "decision") return this.#decision(atMs, process, event, truth);
     return undefined;
   }
 
@@ -132,8 +135,10 @@ export class Freshness implements CheckerPart {
     const arrivedAtMs = atMs - (event.monoMs - arrivedMs) * CLOCK_FASTEST;
     if (isShared && (arrivedAtMs - begunAtMs <= joinMs || globally.isFelt(atMs))) return true;
     if (!options.hasOrigin) return false;
+    const { readTimeoutMs: timeoutMs } = options;
+    if (this.#turns.mayBeSpent(process, event, { callMs: originCallMs(options), timeoutMs })) return true;
     // A key that lost its slot while it was read counts under another id, and the answer may not be relied on.
-    const waitMaxMs = options.readTimeoutMs * (event.batch === 0 ? 1 : 2);
+    const waitMaxMs = timeoutMs * (event.batch === 0 ? 1 : 2);
     const deniedMs = this.#deniedMs.get(`${process} ${key}`)?.at(-1) ?? Number.NEGATIVE_INFINITY;
     return mayReadLate(options, event, arrivedMs - deniedMs < durationMs) || atMs - forgotAtMs <= waitMaxMs;
   }

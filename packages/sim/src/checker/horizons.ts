@@ -40,13 +40,18 @@ const FULL_EVERY = 8;
 /** With two live regions and the default error budget of 0.02: 0.02 / (2 * (2 - 1)). */
 const FLOOR_DEFAULT = 0.01;
 
+/** How long a call to the origin takes at most, if nothing is wrong. */
+export function originCallMs({ originDelayMs }: WorldOptions): number {
+  return 2 * DELAY_WORST * originDelayMs;
+}
+
 export function horizonsOf(options: WorldOptions): Horizons {
-  const { flushMs, publishMs, importMs, originDelayMs, globalDelayMs, timeoutMs } = options;
-  const originCallMs = 2 * DELAY_WORST * originDelayMs;
+  const { flushMs, publishMs, importMs, globalDelayMs, timeoutMs } = options;
+  const callMs = originCallMs(options);
   const globalCallMs = 2 * DELAY_WORST * globalDelayMs;
   // Accepted, flushed (a flush that is under way is waited for), stored; then read by somebody.
-  const regionalMs = 2 * flushMs + 3 * originCallMs + 1;
-  const storedMs = 2 * flushMs + originCallMs + 1;
+  const regionalMs = 2 * flushMs + 3 * callMs + 1;
+  const storedMs = 2 * flushMs + callMs + 1;
   const globalMs = 2 * regionalMs + ROUND_WORST * (publishMs + importMs) + 2 * globalCallMs;
   const roundMs = Math.max(timeoutMs, CALL_DEADLINE_MS);
   const hasGlobal = options.hasGlobal;
@@ -54,7 +59,7 @@ export function horizonsOf(options: WorldOptions): Horizons {
   const fullPassMs = (FULL_EVERY * ROUND_WORST * importMs) / 2 + globalCallMs + globalMs;
   const importedMs = ROUND_WORST * importMs + globalCallMs;
   // Which origin it is (a read and a raise), then to the store: a registration, all counts, all denials.
-  const joinMs = 2 * originCallMs + 3 * globalCallMs + 1;
+  const joinMs = 2 * callMs + 3 * globalCallMs + 1;
   return {
     regionalMs,
     storedMs,
@@ -76,8 +81,8 @@ const READS_MAX = 2;
 const CALLS_MAX = 3;
 
 /** Whether a single read may be given up with nothing wrong: where that happens often, breakers open. */
-export function isOriginFar({ originDelayMs, readTimeoutMs }: WorldOptions): boolean {
-  return 2 * DELAY_WORST * originDelayMs >= readTimeoutMs;
+export function isOriginFar(options: WorldOptions): boolean {
+  return originCallMs(options) >= options.readTimeoutMs;
 }
 
 /**
@@ -85,13 +90,14 @@ export function isOriginFar({ originDelayMs, readTimeoutMs }: WorldOptions): boo
  * honest. Replies that take the worst and come with the timeout count as late: sums of floating-point clocks may make them so.
  */
 export function mayReadLate(
-  { originDelayMs, readTimeoutMs, admits = "none" }: WorldOptions,
+  options: WorldOptions,
   { wallMs, sequence, durationMs, batch }: DecisionEvent,
   isStrict = false,
 ): boolean {
+  const { readTimeoutMs, admits = "none" } = options;
   // A read of the window before began before its end; whoever waits for it began before it was over, and waits no longer itself.
   const hasJustBegun = wallMs - sequence * durationMs <= 2 * readTimeoutMs;
-  const callMs = 2 * DELAY_WORST * originDelayMs;
+  const callMs = originCallMs(options);
   // What a call brings to those who wait behind it is as old as the call: too old if it took longer than the freshness interval.
   const isStaleBehind = admits !== "none" && callMs >= freshnessMs(durationMs);
   const most = isStrict && admits !== "none" ? CALLS_MAX : READS_MAX;

@@ -68,6 +68,22 @@ describe("admission", () => {
     expect(world.origin.admits).toHaveLength(2);
   });
 
+  test("a request that memory denies alone does not keep those behind it from the next call", async () => {
+    // Seen: costs of 1 and of nearly the limit in turn, at a strict key. Each large one ended a call before memory denied it, so requests at the
+    // end of the queue waited for one call after another, and were degraded though the origin answered every call in time.
+    const world = new Processes();
+    const process = await strict(world);
+    world.origin.trouble("stalled", "reads");
+    const first = process.ask({ limit: 20, cost: 5 });
+    await world.time.settle();
+    const behind = [1, 8, 1, 7, 1].map((cost) => process.ask({ limit: 20, cost }));
+    await world.time.settle();
+    world.origin.heal();
+    await first;
+    expect((await Promise.all(behind)).map(({ success }) => success)).toEqual([true, false, true, false, true]);
+    expect(world.origin.admits.map(([call]) => call!.requests.map(({ cost }) => cost))).toEqual([[5], [1, 1, 1]]);
+  });
+
   test("while a call is under way, memory allows nothing of its key, even if a flush makes the key fresh", async () => {
     const { process, time, origin, first } = stalled({ cost: 9 });
     await time.settle();

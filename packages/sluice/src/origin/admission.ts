@@ -267,13 +267,13 @@ export class Admission {
     let i = 0;
     for (; i < waiters.length; i++) {
       const waiter = waiters[i]!;
-      const view = this.#view(hashed, slot, waiter, nowMs, ahead);
+      const view = this.#view(hashed, slot, waiter, nowMs, 0);
       if (!fits(view)) {
-        // Behind a call that it does not fit into, it waits for that call. Before one, memory denies it.
-        if (joined.length > 0) break;
         this.#settle(waiter, () => this.#deny(view, slot));
         continue;
       }
+      // It fits, but not together with the call that is being made: it waits for that call's end, and so do all behind it.
+      if (view.effective + ahead > waiter.limit) break;
       const isSpent = waiter.calls >= CALLS_MAX || monoMs - waiter.arrivedMs >= this.#options.readTimeoutMs;
       const isDegraded = mustNotCall || isSpent;
       if (!isDegraded && this.#mustLook(view)) {
