@@ -63,6 +63,33 @@ test("a denial is false where a perfect counter would have allowed, and only the
   expect(made.windows()).toEqual([{ fromMs: 0, asked: 5, admitted: 3, denied: 2, falseDenials: 1, degraded: 0 }]);
 });
 
+test("a cost that an origin admitted counts once, from that moment on, even if its process is killed before it answers", () => {
+  // Seen: a deployment that kills processes reported 119 false denials. Each was right: the origin had admitted costs for processes that had died.
+  const made = recorder();
+  const admitted = (sinceMs: number, call: number, cost: number): HistoryLine => {
+    const place = { region: "r0", life: "r0p0.1", key: "k", sequence: FIRST, writer: "w" };
+    const event = {
+      kind: "admitted",
+      ...place,
+      call,
+      cost,
+      limit: 3,
+      requests: cost,
+      refused: 0,
+      isRepeated: false,
+    } as const;
+    return { atMs: START_MS + sinceMs, process: "origin/r0", event };
+  };
+  made.observe(admitted(1_000, 1, 2));
+  made.observe(decision(1_001, { call: 1 }));
+  made.observe(decision(1_001, { call: 1 }));
+  made.observe(decision(1_002, DENIED));
+  made.observe(admitted(1_003, 2, 1));
+  made.observe(admitted(1_004, 2, 1));
+  made.observe(decision(1_005, DENIED, "r0p1.2"));
+  expect(made.windows()).toEqual([{ fromMs: 0, asked: 4, admitted: 2, denied: 2, falseDenials: 1, degraded: 0 }]);
+});
+
 test("the share of the window before counts, to the millisecond", () => {
   const made = recorder();
   for (const atMs of [1_000, 2_000, 3_000]) made.observe(decision(atMs));

@@ -5,6 +5,7 @@
  * the denial channel, which the checker lets pass by design) and each degraded allow (which E says nothing of).
  */
 import type { HistoryLine } from "@sluice/sim";
+import { AcceptedTotals } from "./accepted-totals.ts";
 import { ConvergenceMeter } from "./convergence-meter.ts";
 import { hasDenialChannel, type Plan } from "./plan.ts";
 import { Timeline } from "./timeline.ts";
@@ -33,6 +34,7 @@ export class WindowRecorder {
   readonly #limit: number;
   readonly #durationMs: number;
   readonly #windows = new Map<number, WindowFigures>();
+  readonly #accepted = new AcceptedTotals();
   #startMs = 0;
   #isPlanned = false;
 
@@ -55,7 +57,9 @@ export class WindowRecorder {
       this.convergence.phase(atMs, event.phase);
     } else if (event.kind === "decision") {
       if (event.cost === 0) this.convergence.peeked(atMs, process, event);
-      else this.#decided(atMs, event);
+      else this.#decided(atMs, process, event);
+    } else if (event.kind === "admitted") {
+      this.#accepted.admitted(event.sequence, event.life, event.call, event.cost);
     } else if (event.kind === "answer" && this.#isPlanned) {
       this.answered++;
       if (event.waitedMs > 0) this.waited++;
@@ -68,29 +72,32 @@ export class WindowRecorder {
     return [...this.#windows.values()].sort((a, b) => a.fromMs - b.fromMs);
   }
 
-  #decided(atMs: number, event: Decision): void {
+  #decided(atMs: number, process: string, event: Decision): void {
     this.timeline.advance(atMs - this.#startMs);
     const window = this.#window(event.sequence);
-    const used = window.admitted + this.#share(event);
+    const share = this.#share(event);
     window.asked++;
     if (event.degraded) window.degraded++;
     if (!event.isCounted) {
       window.denied++;
       this.convergence.denied(atMs);
+      const used = this.#accepted.of(event.sequence) + share;
       if (event.reason === "limit" && used + event.cost <= this.#limit) window.falseDenials++;
       return;
     }
     window.admitted += event.cost;
-    const count = used + event.cost;
+    this.#accepted.decided(event.sequence, process, event.call, event.cost);
+    const accepted = this.#accepted.of(event.sequence);
+    const count = accepted + share;
     this.timeline.saw(count);
-    this.convergence.accepted(atMs, event.sequence, window.admitted);
+    this.convergence.accepted(atMs, event.sequence, accepted);
     if (event.degraded) this.excessDegraded = Math.max(this.excessDegraded, count - this.#limit);
   }
 
   /** What the window before contributes, by the clock of the process that decides. */
   #share({ sequence, wallMs }: Decision): number {
     const leftMs = (sequence + 1) * this.#durationMs - Math.floor(wallMs);
-    const before = this.#windows.get(sequence - 1)?.admitted ?? 0;
+    const before = this.#accepted.of(sequence - 1);
     return Number((BigInt(before) * BigInt(leftMs)) / BigInt(this.#durationMs));
   }
 
@@ -98,8 +105,8 @@ export class WindowRecorder {
   #countAt(sinceMs: number): number {
     const sequence = Math.floor((this.#startMs + sinceMs) / this.#durationMs);
     const leftMs = (sequence + 1) * this.#durationMs - (this.#startMs + sinceMs);
-    const before = this.#windows.get(sequence - 1)?.admitted ?? 0;
-    return (this.#windows.get(sequence)?.admitted ?? 0) + Math.floor((before * leftMs) / this.#durationMs);
+    const before = this.#accepted.of(sequence - 1);
+    return this.#accepted.of(sequence) + Math.floor((before * leftMs) / this.#durationMs);
   }
 
   #window(sequence: number): WindowFigures {
