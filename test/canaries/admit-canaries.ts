@@ -46,8 +46,8 @@ export const ADMIT_CANARIES: readonly Canary[] = [
     patches: [
       {
         file: "origin/admission.ts",
-        find: "const view = this.#view(hashed, slot, waiter, nowMs, ahead);",
-        replace: "const view = this.#view(hashed, slot, waiter, nowMs, 0 * ahead);",
+        find: "if (view.effective + ahead > waiter.limit) break;",
+        replace: "",
       },
     ],
     noticedBy: ["admission"],

@@ -223,6 +223,34 @@ describe("admission", () => {
     expect([await origin.sum(keyText(), sequence), await origin.sum(keyText(), sequence + 1)]).toEqual([4, 0]);
   });
 
+  test.each(["answered", "lost"])(
+    "after a jump of two windows and back, a cost whose call was %s is counted once",
+    async (end) => {
+      const world = new Processes();
+      const { origin, time } = world;
+      const process = world.start({ readTimeoutMs: 100 });
+      const sequence = world.sequence();
+      origin.trouble(end === "answered" ? "stalled" : "deaf", "reads");
+      const first = process.ask({ cost: 4 });
+      await time.settle();
+      time.jumpWall(2 * MINUTE_MS);
+      // It turns the key's slot by two windows, which holds the window of the call no longer.
+      const second = process.ask();
+      await time.settle();
+      if (end === "lost") await time.advance(101);
+      origin.heal();
+      expect(await first).toMatchObject({ success: true, degraded: end === "lost" });
+      expect(await second).toMatchObject({ success: true, current: 1 });
+      await time.advance(FLUSH_MS);
+      expect(await origin.sum(keyText(), sequence)).toBe(4);
+      time.jumpWall(-2 * MINUTE_MS);
+      await time.advance(1_000);
+      expect(await process.ask({ cost: 3 })).toMatchObject({ success: true, current: 7 });
+      await time.advance(FLUSH_MS);
+      expect([await origin.sum(keyText(), sequence), await origin.sum(keyText(), sequence + 2)]).toEqual([7, 1]);
+    },
+  );
+
   test("a request that is not counted because the window was full is denied by memory, and makes its key strict", async () => {
     const world = new Processes();
     await world.origin.accept(keyText(), world.sequence(), 10);
