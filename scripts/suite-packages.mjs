@@ -67,7 +67,8 @@ function lockHash(folder) {
 function installInTurn(folders) {
   // Another process may have installed some while this one waited for its turn.
   for (const folder of folders.filter((one) => !isUpToDate(one))) {
-    const args = ["ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"];
+    // Some packages of frameworks name Node 22 as the oldest, and run on Node 20; `npm test` hands engine-strict of the root down to here.
+    const args = ["ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--engine-strict=false"];
     const { status, error } = spawnSync("npm", args, { cwd: folder, stdio: ["ignore", "inherit", "inherit"] });
     if (error !== undefined) console.error(error.message);
     if (status !== 0) return false;
