@@ -1,5 +1,5 @@
 /**
- * The invariant "Strict mode is exact": from the moment at which all processes of a region are strict for a key, what the region accepts in a
+ * The invariant "Strict total": from the moment at which all processes of a region are strict for a key, what the region accepts in a
  * cell stays within
  *
  *   max(what it had accepted then, limit + U)        U: what it had accepted then, and its origin did not have
