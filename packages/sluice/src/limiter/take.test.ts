@@ -67,9 +67,9 @@ describe("take", () => {
   test("is served in order of arrival, however little a later one costs; other keys have their own line", async () => {
     const { time, rule, take, ended } = setUp();
     rule.charge("a", { cost: 10 });
-    take("large", { cost: 10 });
-    take("small", { cost: 1 });
-    take("other", { cost: 10 }, "b");
+    void take("large", { cost: 10 });
+    void take("small", { cost: 1 });
+    void take("other", { cost: 10 }, "b");
     await time.settle();
     expect(ended).toEqual(["other allowed"]);
     // The previous window's 10 fall to 9 a millisecond into the next one: the small one would fit.
@@ -145,7 +145,7 @@ describe("take", () => {
     });
     expect(time.pending).toBeLessThanOrEqual(1);
     const first = take("first", { cost: 10, maxWaitMs: 2 * MINUTE_MS });
-    take("second", { cost: 1, maxWaitMs: MINUTE_MS + 100 });
+    void take("second", { cost: 1, maxWaitMs: MINUTE_MS + 100 });
     await time.advance(MINUTE_MS + 99);
     expect(ended).toEqual([]);
     await time.advance(1);
@@ -189,7 +189,7 @@ describe("take", () => {
     const pending = time.pending;
     const abort = new AbortController();
     const first = take("first", { cost: 10, signal: abort.signal });
-    take("second", { cost: 1 });
+    void take("second", { cost: 1 });
     await time.advance(MINUTE_MS + 1);
     expect(ended).toEqual([]);
     const reason = new RangeError("changed my mind");
