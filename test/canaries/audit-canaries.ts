@@ -133,6 +133,8 @@ export const AUDIT_CANARIES: readonly Canary[] = [
       globalMode: "counters",
       globalMinDuration: Math.max(1_000, drawn.publishMs),
       faults: [],
+      // A region without an origin has no identity, so it must not be renamed.
+      features: [],
     }),
   },
   {

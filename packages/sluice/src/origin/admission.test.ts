@@ -159,6 +159,32 @@ describe("admission", () => {
     expect(await process.ask()).toMatchObject({ success: true, degraded: false, current: 2 });
   });
 
+  test("a call that had less than the read timeout, because its request had waited for another, is no failure of the origin", async () => {
+    // Seen: requests that did not fit into the first calls of a strict key were sent just before their deadline. The answers came 60 ms later, as
+    // ever, and for 300 ms every request of the key was degraded.
+    const world = new Processes();
+    const { origin, time } = world;
+    const process = world.start({ readTimeoutMs: 100 });
+    await process.ask({ cost: 9 });
+    await time.advance(FLUSH_MS);
+    expect(process.askNow({ cost: 2 })).toMatchObject({ reason: "limit" });
+    origin.trouble("stalled", "reads");
+    const first = process.ask({ limit: 20 });
+    await time.settle();
+    const second = process.ask({ limit: 20 });
+    await time.advance(90);
+    origin.heal();
+    origin.trouble("stalled", "reads");
+    expect(await first).toMatchObject({ success: true, degraded: false });
+    await time.advance(11);
+    expect(await second).toMatchObject({ success: true, degraded: true });
+    const third = process.ask({ limit: 20 });
+    await time.advance(60);
+    origin.heal();
+    expect(await third).toMatchObject({ success: true, degraded: false, source: "origin" });
+    expect(process.limiter.stats().origin).toMatchObject({ breaker: "closed" });
+  });
+
   test("while the breaker is open, memory allows beside a call only what fits together with it", async () => {
     const { process, time, origin, first } = stalled({ cost: 6 });
     await time.settle();

@@ -39,6 +39,8 @@ import type { RecentFailures } from "./recent-failures.ts";
 const REQUESTS_MAX = 64;
 /** Calls that may carry a request. Only a weight that falls while a call is under way makes a second one necessary. */
 const CALLS_MAX = 4;
+/** Requests of one turn may have arrived this much before their call begins: the clock is read once per millisecond. */
+const TURN_MS = 1;
 /** More keys than this, or more bytes of names, do not wait at once: memory decides the rest. */
 const QUEUES_MAX = 10_000;
 const QUEUES_MAX_BYTES = 32 * 2 ** 20;
@@ -327,7 +329,10 @@ export class Admission {
   #send(calls: readonly Call[]): void {
     const { timers } = this.#options;
     const beganMs = calls[0]!.beganMs;
-    const dueMs = calls.reduce((latest, { deadlineMs }) => Math.max(latest, deadlineMs), 0);
+    // The origin has the whole read timeout for a message, even if its requests have waited for other calls before: with less, answers that are as
+    // fast as ever would be late, and the breaker would count them as failures.
+    const wholeMs = beganMs + this.#options.readTimeoutMs - TURN_MS;
+    const dueMs = calls.reduce((latest, { deadlineMs }) => Math.max(latest, deadlineMs), wholeMs);
     for (const call of calls) {
       // The message's own deadline serves most of them.
       if (call.deadlineMs === dueMs) continue;
@@ -336,7 +341,7 @@ export class Admission {
     }
     const life = this.#calls.life();
     const admits = calls.map(({ admit }) => admit);
-    const sent = this.#calls.admit(admits, Math.max(0, dueMs - beganMs));
+    const sent = this.#calls.admit(admits, dueMs - beganMs);
     void sent.then(
       (answers) => this.#endAll(calls, answers, life),
       () => this.#endAll(calls, null, life),
@@ -380,8 +385,11 @@ export class Admission {
     this.#finish(call);
     this.#emit(call, allowed === null ? null : answer, monoMs);
     if (answer === null || allowed === null) {
-      // A call that was repeated or overtaken is no failure of the origin: the next one sends a higher total.
-      if (answer === null || isLate) this.#failures.keep(admit.key, monoMs);
+      // A call that was repeated or overtaken is no failure of the origin: the next one sends a higher total. Nor is one whose requests had
+      // waited for other calls, and had no time left for this one.
+      const hadTime = call.deadlineMs >= beganMs + this.#options.readTimeoutMs - TURN_MS;
+      const isFailure = isLate || monoMs >= call.deadlineMs ? hadTime : answer === null;
+      if (isFailure) this.#failures.keep(admit.key, monoMs);
       for (const waiter of waiters) this.#count(call, waiter, false);
       return;
     }
