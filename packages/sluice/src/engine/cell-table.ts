@@ -317,7 +317,7 @@ export class CellTable {
 
   /**
    * Adds a cost to the cell at `sequence` without turning the slot back: the window may have ended while the origin was called, so
-   * that its cell is the previous one by now. Two windows later the cell no longer matters, and nothing is added.
+   * that its cell is the previous one by now. A slot that would turn further ends its call first (`Ledger.endCallBefore`).
    */
   acceptAt(slot: Slot, sequence: Sequence, cost: number, limit: number): void {
     const back = this.sequence(slot) - sequence;

@@ -85,11 +85,16 @@ export class Layers {
   }
 
   /**
-   * Gives up what a slot of a later window counted, and begins its key again at `sequence`; false if the slot can be turned back. Only
-   * an origin makes it necessary: it has the count under the slot's writer id.
+   * Before a slot is turned to `sequence`: gives up what a slot of a later window counted, and begins its key again; false if the slot can be
+   * turned. Only an origin makes it necessary: it has the count under the slot's writer id. A call to the origin whose window the slot will
+   * no longer hold ends first.
    */
   giveUpLater(slot: Slot, key: Key, sequence: Sequence): boolean {
-    if (this.gate === null || this.#table.sequence(slot) <= sequence) return false;
+    if (this.gate === null) return false;
+    if (this.#table.sequence(slot) <= sequence) {
+      this.#parts.ledger.endCallBefore(slot, sequence);
+      return false;
+    }
     this.#parts.ledger.giveUp(slot, key, sequence);
     return true;
   }

@@ -88,7 +88,7 @@ export class Ledger {
   readonly budget: NameBudget;
   /** Totals of slots that are gone though the origin had not confirmed them: after a clock that was followed back. */
   readonly orphans: Orphan[] = [];
-  /** Called before the counts of a slot whose requests wait for a call are given up. Written by origin/admission.ts. */
+  /** Called before a slot whose requests wait for a call forgets the window of that call. Written by origin/admission.ts. */
   onGiveUp: (slot: Slot) => void = () => {};
   readonly #table: CellTable;
   readonly #replays: boolean;
@@ -146,6 +146,14 @@ export class Ledger {
 
   unmarkCalling(slot: Slot): void {
     this.#marks[slot] = this.#marks[slot]! & ~CALLING;
+  }
+
+  /**
+   * Ends the call of a slot that is about to be turned forward by more than one window, by a clock that jumped: after that it does not hold the
+   * window of the call.
+   */
+  endCallBefore(slot: Slot, sequence: Sequence): void {
+    if (this.isCalling(slot) && sequence - this.#table.sequence(slot) > 1) this.onGiveUp(slot);
   }
 
   /** From the next claim on, slots count under a new writer id: what was counted may be forgotten here, not elsewhere. */

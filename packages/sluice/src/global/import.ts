@@ -237,7 +237,10 @@ export function slotFor(engine: Engine, key: Key, sequence: Sequence): Slot {
     slot = engine.claimFor(key, current, nowMs);
   } else {
     // Stryker disable next-line EqualityOperator: <= turns a slot to its own window, where it stays as it is; >= was killed
-    if (table.sequence(slot) < current) table.rotate(slot, current);
+    if (table.sequence(slot) < current) {
+      engine.layers?.giveUpLater(slot, key, current);
+      table.rotate(slot, current);
+    }
   }
   return slot;
 }

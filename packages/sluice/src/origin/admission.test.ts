@@ -260,13 +260,13 @@ describe("admission", () => {
       const first = process.ask({ cost: 4 });
       await time.settle();
       time.jumpWall(2 * MINUTE_MS);
-      // It turns the key's slot by two windows, which holds the window of the call no longer.
+      // It turns the key's slot by two windows, which will not hold the window of the call: the call is given up first.
       const second = process.ask();
       await time.settle();
       if (end === "lost") await time.advance(101);
       origin.heal();
-      expect(await first).toMatchObject({ success: true, degraded: end === "lost" });
-      expect(await second).toMatchObject({ success: true, current: 1 });
+      expect(await first).toMatchObject({ success: true, degraded: true });
+      expect(await second).toMatchObject({ success: true, current: 1, degraded: end === "lost" });
       await time.advance(FLUSH_MS);
       expect(await origin.sum(keyText(), sequence)).toBe(4);
       time.jumpWall(-2 * MINUTE_MS);

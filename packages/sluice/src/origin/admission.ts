@@ -376,7 +376,7 @@ export class Admission {
     for (const waiter of call.waiters) this.#settle(waiter, () => this.#byMemory(hashed, slot, waiter, true));
   }
 
-  #end(call: Call, answer: Admitted | null, life: number | undefined): void {
+  #end(call: Call, answer: Admitted | null, life: number | undefined, isByClock = false): void {
     const { queue, admit, sequence, waiters, beganMs } = call;
     const monoMs = this.#monoMs();
     // A process that stood still may handle the answer before the timer of its deadline: it is late anyway.
@@ -386,10 +386,10 @@ export class Admission {
     this.#emit(call, allowed === null ? null : answer, monoMs);
     if (answer === null || allowed === null) {
       // A call that was repeated or overtaken is no failure of the origin: the next one sends a higher total. Nor is one whose requests had
-      // waited for other calls, and had no time left for this one.
+      // waited for other calls, and had no time left for this one, or one that a clock ended.
       const hadTime = call.deadlineMs >= beganMs + this.#options.readTimeoutMs - TURN_MS;
       const isFailure = isLate || monoMs >= call.deadlineMs ? hadTime : answer === null;
-      if (isFailure) this.#failures.keep(admit.key, monoMs);
+      if (isFailure && !isByClock) this.#failures.keep(admit.key, monoMs);
       for (const waiter of waiters) this.#count(call, waiter, false);
       return;
     }
@@ -404,11 +404,11 @@ export class Admission {
     for (const waiter of queue.waiters) waiter.isAnswered = true;
   }
 
-  /** The slot's counts are about to be given up: what its call may have counted must be counted before. */
+  /** A clock that was set makes the slot forget the window of its call: what the call may have counted must be counted before. */
   #giveUp(slot: Slot): void {
     const queue = this.#queues.get(slot);
     if (queue === undefined) return;
-    if (queue.call !== null) this.#end(queue.call, null, undefined);
+    if (queue.call !== null) this.#end(queue.call, null, undefined, true);
     this.#makeDue(queue);
   }
 

@@ -81,7 +81,10 @@ export class CellMerge {
     } else if (isNear && table.sequence(slot) > now) {
       this.#ledger.giveUp(slot, key, now);
     }
-    if (isNear) table.rotate(slot, now);
+    if (isNear) {
+      this.#ledger.endCallBefore(slot, now);
+      table.rotate(slot, now);
+    }
     const before = (sequence - 1) as Sequence;
     const isAsked = this.#ledger.name(slot)?.writer === writer;
     // The sum may have the cost of a call that is under way under that other id, which `own` has not: nothing can be said of others.
