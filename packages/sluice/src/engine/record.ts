@@ -51,7 +51,18 @@ function answerTo(engine: Engine, view: View, outcome: Outcome, slot: Slot): Dec
   if (outcome === "deny") {
     // What must fit is this request and the earlier items of its cell together.
     const together = effective - before;
-    return denial(engine, current, previous, effective, limit, together, sequence, nowMs, key.durationMs, source);
+    return denial(
+      engine,
+      current,
+      previous,
+      effective,
+      limit,
+      together,
+      sequence,
+      endMs - nowMs,
+      key.durationMs,
+      source,
+    );
   }
   if (outcome === "reserved") {
     tally.add(TALLY.deniedReserved);
@@ -71,7 +82,10 @@ function answerTo(engine: Engine, view: View, outcome: Outcome, slot: Slot): Dec
   return decision(true, limit, remaining, endMs, effective, "allowed", source, isDegraded, 0);
 }
 
-/** The answer to a request that does not fit. Numbers, because a bare engine denies on the fast path, which allocates nothing else. */
+/**
+ * The answer to a request that does not fit. Numbers, because a bare engine denies on the fast path, which allocates nothing else; and
+ * what is left of the window instead of the time, which would be an object of its own wherever this is not inlined.
+ */
 export function denial(
   { tally }: Engine,
   current: number,
@@ -80,7 +94,7 @@ export function denial(
   limit: number,
   cost: number,
   sequence: Sequence,
-  nowMs: number,
+  leftMs: number,
   durationMs: DurationMs,
   source: Source,
 ): Decision {
@@ -88,7 +102,7 @@ export function denial(
   tally.add(isNever ? TALLY.deniedCost : TALLY.deniedLimit);
   const afterEndMs = isNever ? 0 : fitAfterEndMs(current, previous, limit, cost, durationMs);
   const resetMs = windowEndMs(sequence, durationMs) + afterEndMs;
-  return decision(false, limit, 0, resetMs, effective, isNever ? "cost" : "limit", source, false, resetMs - nowMs);
+  return decision(false, limit, 0, resetMs, effective, isNever ? "cost" : "limit", source, false, leftMs + afterEndMs);
 }
 
 /** Fits, but there is no room for a record of it: by option, a lenient or a strict answer. */

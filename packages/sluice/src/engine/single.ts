@@ -62,7 +62,7 @@ export function decide(
   const effective = before + cost;
   if (effective > limit) {
     if (layers === null) {
-      return denial(engine, current, previous, effective, limit, cost, sequence, nowMs, durationMs, "local");
+      return denial(engine, current, previous, effective, limit, cost, sequence, endMs - nowMs, durationMs, "local");
     }
   } else if (
     slot !== NONE &&
