@@ -83,6 +83,8 @@ describe("the dashboard", () => {
     ].join(" ");
     const left = METRICS.map(({ name }) => name).filter((name) => !shown.includes(name));
     expect(left).toEqual([
+      "sluice_charges_total",
+      "sluice_charges_overdrawn_total",
       "sluice_http_connections_cut_total",
       "sluice_http_auth_failures_total",
       "sluice_audit_dropped_total",
