@@ -70,5 +70,5 @@ for (const [name, options] of Object.entries(deployments)) {
   const makeOrigin = async () => ({ origin: await connect(options()), nowMs: () => Date.now(), elapse });
   originConformance(name, makeOrigin);
   admitConformance(name, makeOrigin);
-  holdConformance(name, makeOrigin);
+  holdConformance(name, makeOrigin, name !== "a three-node Cluster");
 }
