@@ -14,12 +14,12 @@ import { root, runInOrder } from "./steps.mjs";
 
 const release = join(root, "release");
 /**
- * Bytes of the packed file: 123 kB and 203 kB when the simulator moved from the library into the server's bundle, and about a quarter
- * more. Growth beyond that should be intended.
+ * Bytes of the packed file: 328 kB (ES modules and CommonJS, with the middleware) and 282 kB (with the page), and about a fifth more. Growth beyond
+ * that should be intended.
  *
  * @type {Record<string, number>}
  */
-const PACKED_MAX = { sluice: 155_000, "@sluice/server": 255_000 };
+const PACKED_MAX = { sluice: 395_000, "@sluice/server": 340_000 };
 const KIB = 1_024;
 
 /**
