@@ -63,8 +63,8 @@ export class Sanity implements CheckerPart {
     // A read from an origin that accepts no writes counts as failed, but what it brought counts.
     const hasRead = event.source === "origin" || this.#readAtMs.get(`${process} ${event.key}`) === atMs;
     const mayKnowMore =
-      (event.source === "origin" && isCalling) ||
-      (event.source === "origin" && event.batch !== 0) ||
+      (hasRead && isCalling) ||
+      (hasRead && event.batch !== 0) ||
       ((hasRead || event.batch !== 0) && own + others + foreign === 0) ||
       (event.batch !== 0 && truth.life(process).evicted > 0) ||
       truth.life(process).followed > 0;
