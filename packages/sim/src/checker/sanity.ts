@@ -11,17 +11,17 @@ type Stored = Extract<WorldEvent, { kind: "stored" | "row" }>;
 export class Sanity implements CheckerPart {
   /** The wall clock of each process as of its last decision. */
   readonly #wallMs = new Map<string, number>();
-  /** When a read was last answered, by process and key. */
-  readonly #readAtMs = new Map<string, number>();
+  /** When a read was last answered, by process and key, on the monotonic clock of the process. */
+  readonly #readMs = new Map<string, number>();
   /** The batch that is being told, and by whom. */
   #batch: DecisionEvent[] = [];
   #teller = "";
 
-  check({ atMs, process, event }: HistoryLine, truth: Truth): Problem {
+  check({ process, event }: HistoryLine, truth: Truth): Problem {
     const problem = this.#endBatch(process, event);
     if (problem !== undefined) return problem;
-    if (event.kind === "read" && event.isAnswered) this.#readAtMs.set(`${process} ${event.key}`, atMs);
-    if (event.kind === "decision") return this.#decision(atMs, process, event, truth);
+    if (event.kind === "read" && event.isAnswered) this.#readMs.set(`${process} ${event.key}`, event.monoMs);
+    if (event.kind === "decision") return this.#decision(process, event, truth);
     if (event.kind === "answer") return this.#answer(process, event);
     if (event.kind === "stored" || event.kind === "row") return this.#expiry(event, truth);
     return undefined;
@@ -34,7 +34,7 @@ export class Sanity implements CheckerPart {
     return `bounds: stored until ${expiresAtMs} instead of ${(sequence + 2) * durationMs}`;
   }
 
-  #decision(atMs: number, process: string, event: DecisionEvent, truth: Truth): Problem {
+  #decision(process: string, event: DecisionEvent, truth: Truth): Problem {
     this.#wallMs.set(process, event.wallMs);
     const { own, others, foreign, previous, effective, cost, limit, success, reason, sequence, durationMs } = event;
     for (const count of [own, others, foreign, previous, effective]) {
@@ -60,8 +60,9 @@ export class Sanity implements CheckerPart {
     // After a clock that was followed back, the decision rests on a slot of a later window, which is given up for a new one.
     // A read beside a call has the call's cost in its sum, and memory has not.
     const isCalling = [sequence, sequence - 1].some((at) => truth.cell(event.key, at).pendingOf(process) > 0);
-    // A read from an origin that accepts no writes counts as failed, but what it brought counts.
-    const hasRead = event.source === "origin" || this.#readAtMs.get(`${process} ${event.key}`) === atMs;
+    // A read from an origin that accepts no writes counts as failed, but what it brought counts. A batch may wait on for its other items.
+    const readMs = this.#readMs.get(`${process} ${event.key}`) ?? Number.NEGATIVE_INFINITY;
+    const hasRead = event.source === "origin" || readMs >= event.arrivedMs;
     const mayKnowMore =
       (hasRead && isCalling) ||
       (hasRead && event.batch !== 0) ||
